@@ -1,5 +1,6 @@
 //! Reading the command line, and answers to what it can't be read as: what is wrong, and the next step.
 
+mod answer;
 mod missing;
 mod option;
 mod table;
@@ -10,17 +11,14 @@ mod word;
 
 use std::ffi::OsString;
 
-use clap::builder::PossibleValue;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 
 use gongfu_core::near;
 
-use self::tip::StrayWord;
 use super::Cli;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
-use crate::terminal::plain;
 
 pub(crate) use word::{clone_hint, quoted};
 
@@ -120,166 +118,12 @@ fn output(words: &[String]) -> OutputArguments {
 }
 
 fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
-    let kind = error.kind();
-    if matches!(
-        kind,
+    match error.kind() {
         ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-    ) {
-        return Refusal::Help(error);
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Refusal::Help(error),
+        _ => Refusal::Mistake(answer::failure(&error, root, words)),
     }
-    let (path, command) = reached(root, words);
-    let help = format!("see `{path} --help`");
-    let raw = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.clone()),
-        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
-        _ => None,
-    };
-    let text = |kind| raw(kind).map(|text| plain(&text));
-    // The words after a word, which is one of those after the command.
-    let depth = path.split(' ').count() - 1;
-    let after = |word: &str| {
-        let at = words
-            .iter()
-            .enumerate()
-            .position(|(at, one)| at >= depth && one == word);
-        let at = at.or_else(|| words.iter().position(|one| one == word));
-        at.and_then(|at| words.get(at + 1..)).unwrap_or_default()
-    };
-    let stray = |word: &str, rest: &[String], tip: &dyn Fn(&StrayWord<'_>) -> String| {
-        tip(&StrayWord {
-            root,
-            path: &path,
-            word,
-            rest,
-        })
-    };
-    let argument = text(ContextKind::InvalidArg).unwrap_or_default();
-    let value = text(ContextKind::InvalidValue).unwrap_or_default();
-    let hinted = |hint: String| match hint.chars().last() {
-        None => help.clone(),
-        Some('?') => format!("{hint} Or {help}"),
-        Some(_) => format!("{hint}; {help}"),
-    };
-    let (code, message, hint) = match kind {
-        ErrorKind::InvalidSubcommand => {
-            let word = raw(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let tip = stray(&word, after(&word), &|word| {
-                word.command().unwrap_or_default()
-            });
-            let word = plain(&word);
-            let message = match path.strip_prefix("gongfu ") {
-                None if word.is_empty() => "the command is empty".to_owned(),
-                None => format!("there is no command `{word}`"),
-                Some(_) => format!("`{path}` has no command `{word}`"),
-            };
-            ("UNKNOWN_COMMAND", message, hinted(tip))
-        }
-        ErrorKind::UnknownArgument => {
-            let word = raw(ContextKind::InvalidArg).unwrap_or_default();
-            if !word.starts_with('-') {
-                let tip = stray(&word, after(&word), &|word| word.argument(command));
-                let message = format!("unexpected argument `{}`", plain(&word));
-                return Refusal::Mistake(Failure::usage("UNKNOWN_OPTION", message, hinted(tip)));
-            }
-            // Of `-json` only `-j` is told.
-            let is_it = |given: &&String| {
-                given.starts_with(&word)
-                    && (word.len() == 2
-                        || given
-                            .as_bytes()
-                            .get(word.len())
-                            .is_none_or(|next| *next == b'='))
-            };
-            let given = words.iter().find(is_it).unwrap_or(&word);
-            let value = after(given).first().map(String::as_str);
-            let value = value.filter(|value| !value.starts_with('-'));
-            let unknown = option::Unknown {
-                option: given,
-                value,
-                words,
-                path: &path,
-                root,
-            };
-            let tip = unknown.tip(command);
-            let shown = plain(given.split('=').next().unwrap_or(given));
-            let message = format!("`{path}` has no option `{shown}`");
-            ("UNKNOWN_OPTION", message, hinted(tip))
-        }
-        ErrorKind::MissingRequiredArgument => {
-            let mut hint = missing::hint(&argument, &path, words);
-            let positional = command.get_positionals().next();
-            let values = positional.map(clap::Arg::get_possible_values);
-            if let (None, Some(values)) = (&hint, values.filter(|values| !values.is_empty())) {
-                let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
-                hint = Some(format!("choose one of: {}", names.join(", ")));
-            }
-            let usage = format!("usage: {}", usage(command, &path));
-            let hint = match hint {
-                Some(hint) => format!("{hint}; {usage}"),
-                None => usage,
-            };
-            ("MISSING_ARGUMENT", format!("missing {argument}"), hint)
-        }
-        ErrorKind::InvalidValue if value.is_empty() => {
-            let valid = text(ContextKind::ValidValue).unwrap_or_default();
-            let message = format!("{argument} needs a value");
-            let hint = if valid.is_empty() {
-                option::needed(&argument, command)
-            } else {
-                format!("choose one of: {valid}")
-            };
-            ("MISSING_VALUE", message, hinted(hint))
-        }
-        ErrorKind::InvalidValue => {
-            let valid = text(ContextKind::ValidValue).unwrap_or_default();
-            let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
-            let near = client.or_else(|| near::meant(&value, valid.split(", ")));
-            let near = near.map(|near| format!("did you mean `{near}`? "));
-            let one = match argument.ends_with("...") {
-                true => "one or more",
-                false => "one",
-            };
-            let hint = format!("{}choose {one} of: {valid}", near.unwrap_or_default());
-            ("INVALID_VALUE", refused(&value, &argument), hint)
-        }
-        ErrorKind::ValueValidation => {
-            let source = std::error::Error::source(&error);
-            let why = source.map_or_else(|| help.clone(), |why| plain(&why.to_string()));
-            ("INVALID_VALUE", refused(&value, &argument), why)
-        }
-        ErrorKind::ArgumentConflict => {
-            let other = text(ContextKind::PriorArg).unwrap_or_default();
-            let message = if other.is_empty() || other == argument {
-                format!("{argument} is there twice")
-            } else {
-                format!("{argument} can't be used with {other}")
-            };
-            (
-                "OPTION_CONFLICT",
-                message,
-                hinted("use one of them".to_owned()),
-            )
-        }
-        _ => {
-            let text = error.render().to_string();
-            let first = text.lines().next().unwrap_or_default();
-            let message = plain(first.strip_prefix("error: ").unwrap_or(first));
-            ("USAGE", message, help.clone())
-        }
-    };
-    Refusal::Mistake(Failure::usage(code, message, hint))
-}
-
-fn refused(value: &str, argument: &str) -> String {
-    let name = argument.split(' ').next().unwrap_or(argument);
-    if name.starts_with('-') {
-        return format!("can't use `{value}` for {name}");
-    }
-    let name = name.trim_start_matches(['<', '[']);
-    let name = name.split(['>', '[', ']', '.']).next().unwrap_or(name);
-    format!("can't use `{value}` as {name}")
 }
 
 /// The command that the words lead to, with its path.
@@ -317,9 +161,4 @@ fn named(root: &Command, words: &[String]) -> Vec<String> {
 fn at<'a>(root: &'a Command, path: &str) -> Option<&'a Command> {
     let mut names = path.split(' ').skip(1);
     names.try_fold(root, |command, name| command.find_subcommand(name))
-}
-
-fn usage(command: &Command, path: &str) -> String {
-    let usage = command.clone().bin_name(path).render_usage().to_string();
-    plain(usage.trim_start_matches("Usage: "))
 }

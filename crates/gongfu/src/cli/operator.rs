@@ -84,6 +84,10 @@ pub(crate) enum SourceCommand {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct LogArguments {
     /// Only calls of this skill, by its name or full name
     #[arg(long, value_name = "SKILL")]

@@ -65,7 +65,7 @@ impl Unknown<'_> {
         let at = self.words.iter().position(|word| word == self.option)?;
         let mut words = self.words.to_vec();
         let word = words.get_mut(at)?;
-        *word = self.option.trim_start_matches('-').to_owned();
+        self.option.trim_start_matches('-').clone_into(word);
         let (path, _) = super::reached(self.root, &words);
         if !path.ends_with(&format!(" {}", words.get(at)?)) || !self.reads(&words) {
             return None;

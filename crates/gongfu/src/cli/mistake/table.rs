@@ -28,7 +28,7 @@ pub(super) fn for_word(
     let (form, next) = (Form::of(Some(word)), Form::of(next));
     let is = |forms: &str, form: Form| forms.split(' ').any(|name| Form::named(name) == Some(form));
     let mut rules = rows(lines(part));
-    let tip = rules.find_map(|row| {
+    rules.find_map(|row| {
         let [at, words, forms, tip] = row;
         let fits = match words
             .strip_prefix('<')
@@ -38,8 +38,7 @@ pub(super) fn for_word(
             None => words == "*" || listed(words).any(|known| known == folded),
         };
         (stands(at, path) && fits && (forms == "*" || is(forms, next))).then_some(tip)
-    });
-    tip
+    })
 }
 
 /// The tip for an option below a command, or below one of its own.

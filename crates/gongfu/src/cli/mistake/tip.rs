@@ -105,7 +105,7 @@ impl StrayWord<'_> {
         }
         let tip = tip.replace("{all}", &all.join(" "));
         let tip = tip.replace("{rest}", &rest.join(" ")).replace(" `;", "`;");
-        self.filled_with(&tip, |word| quoted(word))
+        self.filled_with(&tip, quoted)
     }
 
     fn filled_with(&self, text: &str, shown: impl Fn(&str) -> String) -> String {

@@ -133,21 +133,11 @@ impl Form {
     }
 }
 
-/// The folder into which git clones a repository, by its URL.
+/// The folder into which git clones a repository, by the URL that it clones.
 pub(super) fn folder_of(url: &str) -> String {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let path = path
-        .rsplit("://")
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches('/');
-    // What follows the name of a repository is a place in it.
-    let name = match path.split('/').collect::<Vec<_>>().as_slice() {
-        [_, _, name, "tree" | "blob", ..] => name,
-        [.., name] => name,
-        [] => "",
-    };
-    let name = name.rsplit(':').next().unwrap_or_default();
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let name = url.trim_end_matches('/').rsplit(['/', ':']).next();
+    let name = name.unwrap_or_default();
     name.strip_suffix(".git").unwrap_or(name).to_owned()
 }
 
