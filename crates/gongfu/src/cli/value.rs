@@ -71,9 +71,14 @@ fn whole(
 
 /// A host that scripts may reach. A URL is a common mistake, so the answer has its host.
 pub(super) fn host(text: &str) -> Result<Rule, String> {
+    if ["*", "all", "any"].contains(&text) {
+        return Err(
+            "hosts are granted by name, such as api.example.com or *.example.com".to_owned(),
+        );
+    }
     let Some((scheme, rest)) = text.split_once("://") else {
         return match text.parse() {
-            Err(_) if text.contains('/') => Err(url(text)),
+            Err(_) if text.contains(['/', '@']) => Err(url(text)),
             rule => rule.map_err(|error: gongfu_core::network::RuleError| error.to_string()),
         };
     };

@@ -45,10 +45,8 @@ pub(crate) fn run(
             json,
         } => {
             let name = name.or_else(|| client_after_http(&reach));
-            let named = clients(name.as_slice())?;
-            let Some(client) = named.first() else {
-                return Ok(Outcome::WrongUse);
-            };
+            let client = name.as_deref().and_then(Client::by_id);
+            let client = client.ok_or_else(|| no_client("name one of"))?;
             let transport = transport(&reach, None, environment)?;
             let snippet = client.snippet(&transport)?;
             let address = client.install_link(&transport);
@@ -77,15 +75,20 @@ pub(crate) fn run(
 /// The named clients; there must be one.
 fn clients(names: &[String]) -> Result<Vec<&'static Client>, Failure> {
     if names.is_empty() {
-        let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-        return Err(Failure::usage(
-            "MISSING_ARGUMENT",
-            "missing the name of a client",
-            format!("name one or more of: {}", known.join(", ")),
-        ));
+        return Err(no_client("name one or more of"));
     }
     let named = names.iter().filter_map(|name| Client::by_id(name));
     Ok(named.collect())
+}
+
+/// The failure of a command without a client.
+fn no_client(hint: &str) -> Failure {
+    let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+    let hint = format!(
+        "{hint}: {}; `gongfu client list` shows which are here",
+        known.join(", ")
+    );
+    Failure::usage("MISSING_ARGUMENT", "missing the name of a client", hint)
 }
 
 /// The client in `--http CLIENT`, where an address could be.

@@ -106,7 +106,9 @@ pub(crate) fn run(
             let ended = ended(result, &folders, &about, terminal);
             if let (Ok(Outcome::Code(code)), Some(skill), false) = (&ended, skill, about.json) {
                 let hints = hint::of_program(*code, &about.program, skill).into_iter();
-                for hint in hints.chain(hint::hints(&words, skill, &folders, environment)) {
+                let line = [about.program.clone()];
+                let words = if is_line { &line[..] } else { &words };
+                for hint in hints.chain(hint::hints(words, skill, &folders, environment)) {
                     terminal.note(&format!("gongfu: {hint}"));
                 }
             }

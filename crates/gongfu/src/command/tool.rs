@@ -43,7 +43,10 @@ pub(crate) fn run(
             let arguments = match parsed(arguments, spec) {
                 Ok(arguments) => arguments,
                 Err(problem) => {
-                    let hint = "such as `gongfu tool call skill_load skill_name=pdf`, or '{\"skill_name\": \"pdf\"}'; see `gongfu tool list`";
+                    let hint = format!(
+                        "write each as name=value: `gongfu tool call {name}{}`, or all as one JSON object; see `gongfu tool list`",
+                        required(spec)
+                    );
                     return Err(Failure::usage("INVALID_ARGUMENT", problem, hint).into());
                 }
             };
@@ -131,6 +134,15 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
         }
     }
     Ok(parsed)
+}
+
+/// The arguments that a tool can't do without, as they are written.
+fn required(spec: Option<&ToolSpec>) -> String {
+    let schema = spec.map(|spec| &spec.input_schema);
+    let required = schema.and_then(|schema| schema.get("required")?.as_array());
+    let names = required.into_iter().flatten().filter_map(Value::as_str);
+    let names = names.map(|name| format!(" {name}=VALUE"));
+    names.collect::<Vec<_>>().concat()
 }
 
 /// The argument that a value without a name is for: the only one that the tool can't do without,

@@ -31,6 +31,15 @@ pub(super) fn failure(error: &clap::Error, root: &Command, words: &[String]) -> 
             ("INVALID_VALUE", mistake.refused(), why)
         }
         ErrorKind::ArgumentConflict => mistake.conflict(),
+        ErrorKind::TooManyValues => {
+            let name = mistake.text(ContextKind::InvalidArg);
+            let hint = format!("write `{name}` alone");
+            (
+                "INVALID_VALUE",
+                format!("{name} takes no value"),
+                mistake.hinted(&hint),
+            )
+        }
         _ => {
             let text = error.render().to_string();
             let first = text.lines().next().unwrap_or_default();
@@ -203,6 +212,7 @@ impl Mistake<'_> {
         let help = self.help();
         match hint.chars().last() {
             None => help,
+            Some(_) if hint.contains(&help["see ".len()..]) => hint.to_owned(),
             Some('?') => format!("{hint} Or {help}"),
             Some(_) => format!("{hint}; {help}"),
         }

@@ -51,6 +51,11 @@ pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<Strin
             "`gongfu config show` prints the present values",
         ),
         ("config", "<KEY>", "`gongfu config show` lists the settings"),
+        (
+            "env build",
+            "--inferred",
+            "--allow adds to it: `gongfu env build SKILL --inferred --allow PACKAGE`",
+        ),
         ("", "<SKILL>", "`gongfu list` shows the names"),
         ("", "<TOOL>", "`gongfu tool list` shows the tools"),
         (

@@ -3,7 +3,9 @@
 use clap::Command;
 use gongfu_core::near;
 
-use super::{table, word::quoted};
+use super::table;
+use super::tip::StrayWord;
+use super::word::quoted;
 
 /// The most options that a tip lists.
 const MAX_LISTED: usize = 8;
@@ -33,11 +35,20 @@ impl Unknown<'_> {
                 tip.starts_with('`') && tip.ends_with('`') && tip.matches('`').count() == 2;
             return if is_bare { format!("use {tip}") } else { tip };
         }
-        let all = command.get_arguments().filter(|one| !one.is_hide_set());
-        if let Some(near) = near::meant(
-            name.trim_start_matches('-'),
-            all.filter_map(clap::Arg::get_long),
-        ) {
+        let bare = name.trim_start_matches('-');
+        let all = || {
+            let all = command.get_arguments().filter(|one| !one.is_hide_set());
+            all.filter_map(clap::Arg::get_long)
+        };
+        if bare.len() == 1 {
+            // The only option that begins so.
+            let mut fitting = all().filter(|long| long.starts_with(bare));
+            if let (Some(long), None) = (fitting.next(), fitting.next()) {
+                return format!("did you mean `--{long}`?");
+            }
+        }
+        let near = near::meant(bare, all()).filter(|_| bare.len() > 1);
+        if let Some(near) = near {
             return format!("did you mean `--{near}`?");
         }
         if let Some(word) = name.strip_prefix('-').filter(|word| !word.starts_with('-')) {
@@ -56,6 +67,7 @@ impl Unknown<'_> {
         };
         self.command()
             .or_else(|| self.moved())
+            .or_else(|| self.verb(bare).filter(|_| command.has_subcommands()))
             .or_else(of_any)
             .unwrap_or_else(|| elsewhere(name, self.root, command))
     }
@@ -71,6 +83,17 @@ impl Unknown<'_> {
             return None;
         }
         Some(format!("did you mean `{}`?", shown(&words)))
+    }
+
+    /// The command of another program: `gongfu --update`.
+    fn verb(&self, word: &str) -> Option<String> {
+        let word = StrayWord {
+            root: self.root,
+            path: self.path,
+            word,
+            rest: &[],
+        };
+        word.foreign()
     }
 
     fn reads(&self, words: &[String]) -> bool {

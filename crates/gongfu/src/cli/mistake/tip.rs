@@ -36,6 +36,9 @@ impl StrayWord<'_> {
         if self.word.trim().is_empty() {
             return None;
         }
+        if self.word == "gongfu" && self.path == "gongfu" && !self.rest.is_empty() {
+            return asked(&[self.line(self.rest)]);
+        }
         let swapped = self.swapped(self.word, self.rest);
         swapped
             .filter(|_| self.path == "gongfu")
@@ -46,6 +49,11 @@ impl StrayWord<'_> {
             .or_else(|| self.by_rule(Part::Last))
     }
 
+    /// A tip for what other programs call a command.
+    pub(super) fn foreign(&self) -> Option<String> {
+        self.by_rule(Part::First)
+    }
+
     /// A tip for an argument too many.
     pub(super) fn argument(&self, command: &Command) -> String {
         let verb = self.path.strip_prefix("gongfu ").unwrap_or_default();
@@ -53,6 +61,10 @@ impl StrayWord<'_> {
             let words = std::iter::once(self.word.to_owned());
             words.chain(self.rest.iter().cloned()).collect::<Vec<_>>()
         };
+        // `gongfu -- list`
+        if self.path == "gongfu" && self.root.find_subcommand(self.word).is_some() {
+            return asked(&[self.line(&words())]).unwrap_or_default();
+        }
         // `gongfu list skills`
         let swapped = || self.swapped(verb, &words());
         self.by_rule(Part::First)
@@ -228,6 +240,7 @@ impl StrayWord<'_> {
         let (next, rest) = self.rest.split_first()?;
         let group = super::at(self.root, self.path)?;
         let command = group.find_subcommand(near::folded(next))?;
+        command.get_positionals().next()?;
         let mut words: Vec<String> = self.path.split(' ').skip(1).map(str::to_owned).collect();
         words.extend([command.get_name().to_owned(), self.word.to_owned()]);
         words.extend_from_slice(rest);
@@ -266,7 +279,14 @@ impl StrayWord<'_> {
 
     /// A command line of these words if gongfu reads it, else the command with what it takes.
     fn line(&self, words: &[String]) -> String {
-        let words = super::named(self.root, words);
+        let mut words = super::named(self.root, words);
+        if words.first().is_some_and(|word| word == "client") {
+            for word in words.iter_mut().skip(2) {
+                if let Some(id) = word::client(word) {
+                    id.clone_into(word);
+                }
+            }
+        }
         // Options of another program may be what isn't read.
         let options = words.iter().position(|word| word.starts_with('-'));
         let lines = [words.len(), options.unwrap_or(words.len())];

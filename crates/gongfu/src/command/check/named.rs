@@ -44,7 +44,7 @@ pub(super) fn paths(
             // What programs read has a finding for each path.
             Err(_) if arguments.format() == CheckFormat::Text => {
                 let names = library.skills().iter().map(|skill| skill.name.as_str());
-                let hint = hint(&word, near::meant(&word, names));
+                let hint = hint(&word, near::meant(&word, names).filter(|_| word.len() > 2));
                 let message = format!("there is no folder and no skill `{}`", plain(&word));
                 return Err(Failure::new("FOLDER_NOT_FOUND", message, hint).into());
             }
@@ -65,6 +65,10 @@ fn hint(word: &str, near: Option<&str>) -> String {
     }
     if word.contains(['*', '?', '[']) {
         return "no file fits this pattern, so the shell left it as it is; `gongfu skill check .` checks all skills of a folder".to_owned();
+    }
+    if word.contains('\\') && !cfg!(windows) {
+        let path = quoted(&word.replace('\\', "/"));
+        return format!("this system writes paths with /: `gongfu skill check {path}`");
     }
     match near {
         Some(near) => format!("did you mean `gongfu skill check {}`?", quoted(near)),

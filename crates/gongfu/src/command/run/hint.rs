@@ -27,6 +27,8 @@ const INTERPRETERS: [(&str, &str); 4] = [
     ("js", "node"),
     ("mjs", "node"),
 ];
+/// Programs that install packages, which a run can't.
+const INSTALLERS: [&str; 4] = ["pip", "pip3", "npm", "apt"];
 /// The most files of a skill that a hint lists.
 const MAX_LISTED: usize = 5;
 
@@ -44,6 +46,9 @@ pub(super) fn of_program(code: u8, program: &str, skill: &Skill) -> Option<Strin
         format!("`gongfu run {name} {program}{}`", quoted(file))
     };
     match code {
+        _ if INSTALLERS.contains(&program) => Some(format!(
+            "packages are installed before a run, as the skill declares them: `gongfu env build {name}`"
+        )),
         NOT_EXECUTABLE if is_own => Some(format!(
             "{own} isn't executable; name the program that runs it: {}",
             run(own)
@@ -153,6 +158,9 @@ fn missing_script(word: &str, skill: &Skill) -> Option<String> {
     }
     let own = word.strip_prefix("./").unwrap_or(word);
     let own = own.strip_prefix("/skill/").unwrap_or(own);
+    if own.starts_with('/') || own.contains(char::is_whitespace) {
+        return None;
+    }
     let near = near::meant(own, skill.files.iter().map(|file| file.path.as_str()));
     let (shown, name) = (plain(word), plain(skill.name.as_str()));
     Some(match near {
