@@ -60,19 +60,18 @@ def main() -> int:
             expected, command, _ = (part.strip() for part in line.split(" |", 2))
             variables, arguments = command.split("gongfu", 1)
             arguments = arguments.replace("{port}", str(taken.getsockname()[1]))
-            if variables:
-                environment |= {"GONGFU_HOME": str(root / "typo")}
+            values = variables.replace("{typo}", str(root / "typo")).split()
+            own = dict(value.split("=", 1) for value in values)
             ran = subprocess.run(
                 [program, *shlex.split(arguments)],
                 cwd=root / "project",
-                env=environment,
+                env=environment | own,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 timeout=60,
                 check=False,
             )
-            environment["GONGFU_HOME"] = str(root / "home")
             answer = (ran.stdout + ran.stderr).replace(folder, "…").rstrip()
             wrong += ran.returncode != int(expected)
             print(f"{number}. $ {command}\n{answer}\n[exit {ran.returncode}]\n")

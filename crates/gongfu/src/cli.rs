@@ -1,12 +1,14 @@
 //! The command line: every command, flag and word of help.
 
 mod check;
+mod client;
 mod complete;
 mod consent;
 mod find;
 mod mistake;
 mod operator;
 mod project;
+mod skill;
 mod uninstall;
 mod value;
 
@@ -18,18 +20,19 @@ use gongfu_files::Mount;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 
-use crate::client::{CLIENTS, DEFAULT_URL, Scope};
 use crate::output::OutputArguments;
 
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
+pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
 pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
-pub(crate) use mistake::{Refusal, parse};
+pub(crate) use mistake::{Refusal, clone_hint, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
+pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};
 pub(crate) use uninstall::UninstallArguments;
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
@@ -103,7 +106,12 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// List, add and remove skills folders
-    #[command(subcommand, alias = "sources")]
+    #[command(
+        subcommand,
+        alias = "sources",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Source(SourceCommand),
     /// Show what was called, by which client, and how it ended
     #[command(alias = "audit", alias = "logs")]
@@ -135,13 +143,28 @@ pub(crate) enum Command {
         json: bool,
     },
     /// List, allow or deny commands that need your approval
-    #[command(subcommand, alias = "approvals")]
+    #[command(
+        subcommand,
+        alias = "approvals",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Approve(ApproveCommand),
     /// List, show, apply or drop pending file changes
-    #[command(subcommand, alias = "change")]
+    #[command(
+        subcommand,
+        alias = "change",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Changes(ChangesCommand),
     /// Manage the hosts that a skill's scripts may reach (default: none)
-    #[command(subcommand, alias = "grants")]
+    #[command(
+        subcommand,
+        alias = "grants",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Grant(GrantCommand),
     /// Trust the skills of a project: their scripts may run, and they may take names
     ///
@@ -151,10 +174,20 @@ pub(crate) enum Command {
     /// by its path.
     Trust(TrustArguments),
     /// List or clear files that runs wrote into their copy of a skill
-    #[command(subcommand, alias = "layers")]
+    #[command(
+        subcommand,
+        alias = "layers",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Layer(LayerCommand),
     /// Build, list and remove package environments of skills
-    #[command(subcommand, alias = "envs")]
+    #[command(
+        subcommand,
+        alias = "envs",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
     Env(EnvCommand),
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
@@ -211,7 +244,7 @@ const PLACES: &str = "Directories";
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Serving {
     /// Address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH [default: 127.0.0.1:7878]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = value::address)]
     pub(crate) listen: Option<Address>,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
@@ -245,111 +278,6 @@ pub(crate) struct Profiles {
     pub(crate) mounts: Vec<Mount>,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum EnvCommand {
-    /// List environments, most recently used first
-    #[command(alias = "ls")]
-    List {
-        #[command(flatten)]
-        places: Places,
-        /// Verify the files of each environment; exit 1 if any changed
-        #[arg(long)]
-        verify: bool,
-        #[arg(from_global)]
-        json: bool,
-    },
-    /// Install the packages that a skill needs, before its first run
-    ///
-    /// Installs what the skill declares: scripts/pyproject.toml with uv.lock, script headers (PEP 723),
-    /// requirements.txt, package.json. If it declares nothing, prints what its scripts import; --inferred
-    /// installs the packages that gongfu knows, and --allow adds one that it doesn't.
-    Build {
-        /// Name or full name of the skill
-        skill: String,
-        /// Install what its scripts import, if it declares nothing
-        #[arg(long)]
-        inferred: bool,
-        /// Also install this imported package, which gongfu doesn't know (repeatable)
-        #[arg(long, value_name = "PACKAGE", requires = "inferred")]
-        allow: Vec<String>,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Remove environments that haven't been used for a while
-    ///
-    /// Environments that are in use are kept.
-    #[command(alias = "rm", alias = "clean")]
-    Prune {
-        /// Remove those unused for this many days
-        #[arg(long, default_value_t = 30, conflicts_with = "all", value_parser = value::days)]
-        days: u32,
-        /// Remove all that aren't in use
-        #[arg(long)]
-        all: bool,
-        #[command(flatten)]
-        common: Common,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SkillCommand {
-    /// List skills
-    #[command(visible_alias = "ls")]
-    List(ListArguments),
-    /// Search skills by what they do, best match first
-    #[command(visible_alias = "find")]
-    Search(SearchArguments),
-    /// Show a skill: description, files, findings
-    #[command(alias = "info")]
-    Show {
-        /// Name or full name of the skill
-        #[arg(value_name = "SKILL")]
-        name: String,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Print a file of a skill (default: SKILL.md)
-    #[command(alias = "cat")]
-    Read {
-        /// Name or full name of the skill
-        #[arg(value_name = "SKILL")]
-        name: String,
-        /// File, relative to the skill's folder
-        #[arg(value_name = "FILE")]
-        path: Option<String>,
-        /// Print only the section under this heading
-        #[arg(long, value_name = "HEADING", conflicts_with = "path")]
-        section: Option<String>,
-        /// Leave out the frontmatter
-        #[arg(long, conflicts_with_all = ["path", "section"])]
-        body: bool,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Check skills: what is wrong, where, and how to fix it
-    #[command(visible_alias = "lint")]
-    Check(CheckArguments),
-    /// Create a skill from a template, and print its folder
-    #[command(alias = "create")]
-    New(NewArguments),
-    /// Enable a skill
-    Enable(SwitchArguments),
-    /// Disable a skill for all clients
-    Disable(SwitchArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SwitchArguments {
-    /// Name or full name of the skill
-    #[arg(value_name = "SKILL")]
-    pub(crate) name: String,
-    /// Every skill of this name, not only the one that the name means
-    #[arg(long)]
-    pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// Name or full name of the skill
@@ -370,169 +298,6 @@ pub(crate) struct RunArguments {
     /// Command and its arguments; options of gongfu go before it
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ToolCommand {
-    /// List tools and their arguments
-    #[command(alias = "ls")]
-    List {
-        #[command(flatten)]
-        profiles: Profiles,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Call a tool as an agent would
-    #[command(
-        after_help = "Examples:\n  gongfu tool call skill_load skill_name=pdf-tools\n  gongfu tool call skill_search '{\"query\": \"merge pdf files\"}'"
-    )]
-    Call {
-        /// Name of the tool
-        #[arg(value_name = "TOOL")]
-        name: String,
-        /// Arguments: key=value pairs, one JSON object, or `-` to read the object from stdin
-        arguments: Vec<String>,
-        #[command(flatten)]
-        profiles: Profiles,
-        #[command(flatten)]
-        common: Common,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ClientCommand {
-    /// List supported clients and their configuration files
-    #[command(alias = "ls")]
-    List {
-        /// User or project configuration
-        #[arg(long, value_enum, default_value_t)]
-        scope: Scope,
-        #[arg(from_global)]
-        json: bool,
-    },
-    /// Add gongfu to the configuration of clients
-    ///
-    /// Comments and everything else in the file are kept. The file is first backed up to `clients` in
-    /// gongfu's home. An entry named `gongfu` that starts another program is replaced only with --force.
-    #[command(alias = "add")]
-    Install {
-        #[command(flatten)]
-        change: ChangeArguments,
-        #[command(flatten)]
-        reach: Reach,
-    },
-    /// Remove gongfu from the configuration of clients
-    ///
-    /// If the file hasn't changed since `install`, it is restored byte for byte; otherwise only the entry is
-    /// removed. An entry named `gongfu` that starts another program is removed only with --force.
-    #[command(alias = "rm", alias = "remove")]
-    Uninstall {
-        #[command(flatten)]
-        change: ChangeArguments,
-    },
-    /// Show which clients are configured, and whether their entry works
-    ///
-    /// Exits with 1 if an entry's program is missing, a file can't be read, or a client that you name isn't
-    /// configured.
-    Status {
-        /// Clients (default: all)
-        #[arg(value_name = "CLIENT", value_parser = client_names())]
-        names: Vec<String>,
-        /// User or project configuration
-        #[arg(long, value_enum, default_value_t)]
-        scope: Scope,
-        #[arg(from_global)]
-        json: bool,
-    },
-    /// Print the entry for a client, to paste into its configuration
-    ///
-    /// Without a name, lists the clients.
-    Print {
-        /// Client
-        #[arg(value_name = "CLIENT", value_parser = client_names())]
-        name: Option<String>,
-        /// Print only the link that adds it (Cursor, VS Code)
-        #[arg(long)]
-        link: bool,
-        #[command(flatten)]
-        reach: Reach,
-        #[arg(from_global)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ChangeArguments {
-    /// Clients
-    #[arg(value_name = "CLIENT", value_parser = client_names())]
-    pub(crate) names: Vec<String>,
-    /// User or project configuration
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) scope: Scope,
-    /// Show the change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Change an entry named `gongfu` even if it starts another program
-    #[arg(long)]
-    pub(crate) force: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
-}
-
-/// The way by which a client reaches gongfu.
-#[derive(Debug, Args)]
-pub(crate) struct Reach {
-    /// The client starts `gongfu mcp` itself (default)
-    #[arg(long, conflicts_with = "http")]
-    pub(crate) stdio: bool,
-    /// The client calls the address of a running `gongfu serve`
-    #[arg(
-        long,
-        value_name = "URL",
-        num_args = 0..=1,
-        value_parser = url_or_client,
-        help = format!("The client connects to a running `gongfu serve` [default URL: {DEFAULT_URL}]")
-    )]
-    #[expect(
-        clippy::option_option,
-        reason = "clap's way to say that the flag's value may be left out"
-    )]
-    pub(crate) http: Option<Option<UrlOrClient>>,
-    /// Arguments for `gongfu mcp`, such as `--profile all`
-    #[arg(last = true, value_name = "ARG", conflicts_with = "http")]
-    pub(crate) arguments: Vec<String>,
-}
-
-fn client_names() -> clap::builder::PossibleValuesParser {
-    CLIENTS
-        .iter()
-        .map(|client| client.id)
-        .collect::<Vec<_>>()
-        .into()
-}
-
-/// The value of `--http`.
-#[derive(Debug, Clone)]
-pub(crate) enum UrlOrClient {
-    Url(String),
-    /// The flag has no value of its own: `--http NAME`.
-    Client(&'static str),
-}
-
-fn url_or_client(text: &str) -> Result<UrlOrClient, String> {
-    if let Some(client) = CLIENTS.iter().find(|client| client.id == text) {
-        return Ok(UrlOrClient::Client(client.id));
-    }
-    let rest = text
-        .strip_prefix("http://")
-        .or_else(|| text.strip_prefix("https://"));
-    let host = rest.and_then(|rest| rest.split('/').next());
-    let clean =
-        !text.contains(|character: char| character.is_whitespace() || character.is_control());
-    match host {
-        Some(host) if !host.is_empty() && clean => Ok(UrlOrClient::Url(text.to_owned())),
-        _ => Err(format!("use a full URL such as {DEFAULT_URL}")),
-    }
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

@@ -28,7 +28,6 @@ pub(crate) use change::{Action, Change, Outcome};
 pub(crate) use file::Snapshot;
 pub(crate) use known::{CLIENTS, Client};
 pub(crate) use location::{Location, Scope};
-pub(crate) use problem::Problem;
 pub(crate) use status::Status;
 pub(crate) use transport::{DEFAULT_URL, Transport};
 pub(crate) use trust::answers;

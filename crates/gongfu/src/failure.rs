@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// A failure that a person can do something about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Failure {
     /// A stable name, for programs.
     pub(crate) code: &'static str,
@@ -11,6 +13,7 @@ pub(crate) struct Failure {
     /// The next step.
     pub(crate) hint: String,
     /// The exit code.
+    #[serde(skip)]
     pub(crate) exit: u8,
 }
 

@@ -12,7 +12,8 @@ use crate::terminal::plain;
 /// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
 ///
 /// # Errors
-/// The environment names no folder, or a relative one: a project could bring a home of its own.
+/// The environment names no folder or a relative one, since a project could bring a home of its own; or a home
+/// folder that isn't there.
 pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
     let path = environment
         .home
@@ -31,7 +32,28 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
         let hint = "set GONGFU_HOME to an absolute path";
         return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
     }
-    Ok(Home::at(std::path::absolute(path)?))
+    // A home folder is somebody else's to create.
+    let user = environment.user.as_deref();
+    if let Some(user) =
+        user.filter(|user| path.starts_with(user) && disk::kind_outside(user).is_none())
+        && environment.home.is_none()
+    {
+        let user = plain(&user.to_string_lossy());
+        let message = format!("your home folder {user} doesn't exist");
+        let hint = "set HOME to your home folder, or GONGFU_HOME to a folder for gongfu's files";
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
+    }
+    let home = Home::at(std::path::absolute(path)?);
+    match home.blocked_by() {
+        None => Ok(home),
+        Some(file) => {
+            let (path, file) = (home.path().to_string_lossy(), file.to_string_lossy());
+            let (path, file) = (plain(&path), plain(&file));
+            let message = format!("gongfu's home {path} can't be used: {file} is not a folder");
+            let hint = "set GONGFU_HOME to a writable folder, or move that file away";
+            Err(Failure::new("HOME_UNUSABLE", message, hint).into())
+        }
+    }
 }
 
 /// Creates the home with its folders; answers whether it is new.

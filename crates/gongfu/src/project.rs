@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::bail;
 use gongfu_core::project::NoProject;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{Home, project_of, refusal_of};
@@ -12,6 +11,7 @@ use gongfu_library::source::TrustedElsewhere;
 
 use crate::client;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::plain;
 
 /// The workspace of a command.
@@ -101,11 +101,15 @@ pub(crate) fn check_named(
 ) -> anyhow::Result<()> {
     let shown = plain(&named.to_string_lossy());
     if disk::kind_outside(folder) != Some(EntryKind::Folder) {
-        bail!("--workspace {shown}: there is no such folder; specify one that exists");
+        let message = format!("--workspace {shown}: there is no such folder");
+        let hint = "check the path, or create the folder";
+        return Err(Failure::new("FOLDER_NOT_FOUND", message, hint).into());
     }
     let why = refusal_of(folder, environment.user.as_deref(), home);
     if let Some(why @ (NoProject::Root | NoProject::System | NoProject::Own)) = why {
-        bail!("--workspace {shown}: {why}; specify a folder of your own");
+        let message = format!("--workspace {shown}: {why}");
+        let hint = "pass a folder of your own, such as a project";
+        return Err(Failure::new("NO_PROJECT", message, hint).into());
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
 use include_dir::{Dir, include_dir};
 
-use crate::cli::Places;
+use crate::cli::{Places, clone_hint};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -80,12 +80,6 @@ impl Parts {
 /// gongfu's home for a server, which can inform nobody later on that there can't be one.
 pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> {
     let home = home(environment)?;
-    if let Some(file) = home.blocked_by() {
-        let (path, file) = (home.path().display(), file.display());
-        let message = format!("gongfu's home {path} can't be used: {file} is not a folder");
-        let hint = "set GONGFU_HOME to a writable folder, or move that file away";
-        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
-    }
     if home.is_open_to_others() {
         let path = home.path().display();
         tracing::warn!("other users can read gongfu's home: chmod 700 {path}");
@@ -105,8 +99,9 @@ pub(crate) fn parts_with(
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
+    let user = environment.user.as_deref();
     for folder in &places.skills_dirs {
-        check_folder(folder)?;
+        check_folder(&expanded(folder, user))?;
     }
     parts_that_wait(FlagsOf::Person, environment, places, mounts)
 }
@@ -344,7 +339,7 @@ fn package_sources(
 /// Checks that a folder of skills which a person named is one.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = plain(&folder.to_string_lossy());
-    let (message, hint) = match disk::kind_outside(folder) {
+    let (message, short) = match disk::kind_outside(folder) {
         Some(EntryKind::Folder) => return Ok(()),
         Some(_) => {
             let is_archive = folder.extension().is_some_and(|extension| {
@@ -364,6 +359,8 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
             "check the path after --skills-dir",
         ),
     };
+    let hint = clone_hint(&shown).filter(|_| shown.contains(':'));
+    let hint = hint.unwrap_or_else(|| short.to_owned());
     Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
 }
 
@@ -395,16 +392,20 @@ fn settings(
     if config.skills_dirs.is_empty() {
         named.extend(environment.storage_path.clone());
     }
+    let user = environment.user.as_deref();
+    let flagged = places.skills_dirs.iter();
+    let flagged: Vec<PathBuf> = flagged.map(|folder| expanded(folder, user)).collect();
+    let writable = flagged.first().cloned();
     let (chosen, mut explicit) = match flags {
-        FlagsOf::Person => (places.skills_dirs.clone(), Vec::new()),
-        FlagsOf::Client => (Vec::new(), places.skills_dirs.clone()),
+        FlagsOf::Person => (flagged, Vec::new()),
+        FlagsOf::Client => (Vec::new(), flagged),
     };
     if !places.no_default_dirs {
         explicit.extend(
             config
                 .skills_dirs
                 .iter()
-                .map(|folder| expanded(folder, environment.user.as_deref())),
+                .map(|folder| expanded(folder, user)),
         );
     }
     let default_dirs = !places.no_default_dirs;
@@ -424,7 +425,7 @@ fn settings(
         default_dirs,
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in,
-        writable: places.skills_dirs.first().cloned(),
+        writable,
     }
 }
 
@@ -454,7 +455,7 @@ fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
     files
 }
 
-/// A folder of the settings: `~/` is the person's home folder.
+/// A folder that a person named: `~/` is the person's home folder, also where no shell said so.
 pub(crate) fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
     match (folder.strip_prefix("~"), user) {
         (Ok(below), Some(user)) => user.join(below),

@@ -56,7 +56,7 @@ impl Problem {
                 total,
             } => (
                 format!("there is no skill `{}`", clipped(name)),
-                skills_hint(nearest, *total),
+                skills_hint(name, nearest, *total),
             ),
             Self::SkillDisabled { name, full_name } => (
                 format!("the skill `{}` is disabled", clipped(name)),
@@ -293,12 +293,12 @@ impl Problem {
     }
 }
 
-fn skills_hint(nearest: &[String], total: usize) -> String {
+fn skills_hint(name: &str, nearest: &[String], total: usize) -> String {
     if nearest.is_empty() {
         return "the library is empty; a person can add a folder of skills with --skills-dir"
             .to_owned();
     }
-    let mut hint = listed("closest matches", nearest);
+    let mut hint = guessed(name, "closest matches", nearest);
     if total > nearest.len().min(NAMES_IN_HINT) {
         let _ = write!(hint, " ({total} in all: see `skill_list`)");
     }

@@ -1,19 +1,26 @@
 //! Reading the command line, and answers to what it can't be read as: what is wrong, and the next step.
 
+mod answer;
+mod missing;
+mod option;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tip;
+mod word;
 
 use std::ffi::OsString;
 
-use clap::builder::PossibleValue;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
+
+use gongfu_core::near;
 
 use super::Cli;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
-use crate::terminal::plain;
+
+pub(crate) use word::{clone_hint, quoted};
 
 /// The reason why no command is run.
 #[derive(Debug)]
@@ -29,16 +36,65 @@ pub(crate) enum Refusal {
 /// With the options for output that are in the words all the same.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, (OutputArguments, Refusal)> {
     let mut command = Cli::command();
-    let read = command.try_get_matches_from_mut(&words);
-    let cli = read.and_then(|matches| Cli::from_arg_matches(&matches));
-    cli.map_err(|error| {
-        let words: Vec<String> = words
-            .iter()
-            .skip(1)
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        (output(&words), refusal(error, &command, &words))
-    })
+    let error = match read(&mut command, &words) {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let given: Vec<String> = words
+        .iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    // Nothing but questions is read in another way than it is written.
+    if let Some(meant) = question(&error, &command, &given) {
+        let program = words.into_iter().take(1);
+        let words: Vec<OsString> = program.chain(meant.iter().map(Into::into)).collect();
+        return read(&mut command, &words)
+            .map_err(|error| (output(&given), refusal(error, &command, &meant)));
+    }
+    Err((output(&given), refusal(error, &command, &given)))
+}
+
+fn read(command: &mut Command, words: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The words that a question for a list, for help or for the version should have had.
+fn question(error: &clap::Error, root: &Command, words: &[String]) -> Option<Vec<String>> {
+    let is = |forms: &[&str]| matches!(words, [only] if forms.contains(&only.as_str()));
+    if is(&["version", "ver", "-v", "-version"]) {
+        return Some(vec!["--version".to_owned()]);
+    }
+    if is(&["?", "-?", "/?", "/h", "/help"]) {
+        return Some(vec!["--help".to_owned()]);
+    }
+    let (path, command) = reached(root, words);
+    match (error.kind(), words) {
+        // `gongfu changes`
+        (ErrorKind::MissingSubcommand, _) if command.find_subcommand("list").is_some() => {
+            let end = words.iter().position(|word| word == "--");
+            let mut words = words.to_vec();
+            words.insert(end.unwrap_or(words.len()), "list".to_owned());
+            Some(words)
+        }
+        // `gongfu help list skills`
+        (ErrorKind::InvalidSubcommand, [help, of @ ..]) if help == "help" => {
+            let (path, _) = reached(root, of);
+            let Some(path) = path.strip_prefix("gongfu ") else {
+                // No command begins so, and the answer says which was meant.
+                return Some(of.to_vec());
+            };
+            let path = path.split(' ');
+            Some(path.chain(["--help"]).map(str::to_owned).collect())
+        }
+        // `gongfu list help`
+        (ErrorKind::UnknownArgument, [.., last]) if last == "help" => {
+            let path = path.strip_prefix("gongfu ")?.split(' ');
+            Some(path.chain(["--help"]).map(str::to_owned).collect())
+        }
+        _ => None,
+    }
 }
 
 /// The options for output, as far as they can be seen.
@@ -62,123 +118,25 @@ fn output(words: &[String]) -> OutputArguments {
 }
 
 fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
-    let kind = error.kind();
-    if matches!(
-        kind,
+    match error.kind() {
         ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-    ) {
-        return Refusal::Help(error);
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Refusal::Help(error),
+        _ => Refusal::Mistake(answer::failure(&error, root, words)),
     }
-    let (path, command) = reached(root, words);
-    let help = format!("see `{path} --help`");
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(plain(text)),
-        Some(ContextValue::Strings(texts)) => Some(plain(&texts.join(", "))),
-        _ => None,
-    };
-    let argument = text(ContextKind::InvalidArg).unwrap_or_default();
-    let value = text(ContextKind::InvalidValue).unwrap_or_default();
-    let hinted = |hint: String| match hint.chars().last() {
-        None => help.clone(),
-        Some('?') => format!("{hint} Or {help}"),
-        Some(_) => format!("{hint}; {help}"),
-    };
-    let (code, message, hint) = match kind {
-        ErrorKind::InvalidSubcommand => {
-            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let tip = tip::for_command(&word, &path, root)
-                .or_else(|| tip::for_order(&word, &path, words, command))
-                .unwrap_or_default();
-            let message = match path.strip_prefix("gongfu ") {
-                None => format!("there is no command `{word}`"),
-                Some(above) => format!("`{above}` has no command `{word}`"),
-            };
-            ("UNKNOWN_COMMAND", message, hinted(tip))
-        }
-        ErrorKind::UnknownArgument => {
-            let near = text(ContextKind::SuggestedArg);
-            let hint = near.map(|near| format!("did you mean `{near}`?"));
-            let message = if argument.starts_with('-') {
-                format!("there is no option `{argument}`")
-            } else {
-                format!("unexpected argument `{argument}`")
-            };
-            let hint = hint.unwrap_or_else(|| tip::for_argument(&argument, command));
-            ("UNKNOWN_OPTION", message, hinted(hint))
-        }
-        ErrorKind::MissingRequiredArgument => {
-            let mut hint = tip::for_missing(&argument).map(str::to_owned);
-            let positional = command.get_positionals().next();
-            let values = positional.map(clap::Arg::get_possible_values);
-            if let (None, Some(values)) = (&hint, values.filter(|values| !values.is_empty())) {
-                let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
-                hint = Some(format!("choose one of: {}", names.join(", ")));
-            }
-            let usage = format!("usage: {}", usage(command, &path));
-            let hint = match hint {
-                Some(hint) => format!("{hint}; {usage}"),
-                None => usage,
-            };
-            ("MISSING_ARGUMENT", format!("missing {argument}"), hint)
-        }
-        ErrorKind::InvalidValue if value.is_empty() => {
-            let valid = text(ContextKind::ValidValue).unwrap_or_default();
-            let message = format!("{argument} needs a value");
-            let hint = if valid.is_empty() {
-                String::new()
-            } else {
-                format!("choose one of: {valid}")
-            };
-            ("MISSING_VALUE", message, hinted(hint))
-        }
-        ErrorKind::InvalidValue => {
-            let near = text(ContextKind::SuggestedValue);
-            let valid = text(ContextKind::ValidValue).unwrap_or_default();
-            let near = near.map(|near| format!("did you mean `{near}`? "));
-            let hint = format!("{}choose one of: {valid}", near.unwrap_or_default());
-            ("INVALID_VALUE", refused(&value, &argument), hint)
-        }
-        ErrorKind::ValueValidation => {
-            let source = std::error::Error::source(&error);
-            let why = source.map_or_else(|| help.clone(), |why| plain(&why.to_string()));
-            ("INVALID_VALUE", refused(&value, &argument), why)
-        }
-        ErrorKind::ArgumentConflict => {
-            let other = text(ContextKind::PriorArg).unwrap_or_default();
-            let message = if other.is_empty() || other == argument {
-                format!("{argument} is there twice")
-            } else {
-                format!("{argument} can't be used with {other}")
-            };
-            ("CONFLICT", message, hinted("use one of them".to_owned()))
-        }
-        _ => {
-            let text = error.render().to_string();
-            let first = text.lines().next().unwrap_or_default();
-            let message = plain(first.strip_prefix("error: ").unwrap_or(first));
-            ("USAGE", message, help.clone())
-        }
-    };
-    Refusal::Mistake(Failure::usage(code, message, hint))
-}
-
-fn refused(value: &str, argument: &str) -> String {
-    let name = argument.split(' ').next().unwrap_or(argument);
-    if name.starts_with('-') {
-        return format!("can't use `{value}` for {name}");
-    }
-    let name = name.trim_start_matches(['<', '[']);
-    let name = name.split(['>', '[', ']', '.']).next().unwrap_or(name);
-    format!("can't use `{value}` as {name}")
 }
 
 /// The command that the words lead to, with its path.
 fn reached<'a>(root: &'a Command, words: &[String]) -> (String, &'a Command) {
     let (mut path, mut command) = ("gongfu".to_owned(), root);
-    let names = words.iter().take_while(|word| *word != "--");
-    for word in names.filter(|word| !word.starts_with('-')) {
+    let mut names = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = names.next() {
+        if word == "--color" {
+            names.next();
+        }
+        if word.starts_with('-') {
+            continue;
+        }
         let Some(next) = command.find_subcommand(word) else {
             break;
         };
@@ -188,7 +146,19 @@ fn reached<'a>(root: &'a Command, words: &[String]) -> (String, &'a Command) {
     (path, command)
 }
 
-fn usage(command: &Command, path: &str) -> String {
-    let usage = command.clone().bin_name(path).render_usage().to_string();
-    plain(usage.trim_start_matches("Usage: "))
+/// The same words with the names of commands as gongfu has them.
+fn named(root: &Command, words: &[String]) -> Vec<String> {
+    let mut command = Some(root);
+    let words = words.iter().map(|word| {
+        let below = command.and_then(|command| command.find_subcommand(near::folded(word)));
+        command = below;
+        below.map_or_else(|| word.clone(), |below| below.get_name().to_owned())
+    });
+    words.collect()
+}
+
+/// The command at a path.
+fn at<'a>(root: &'a Command, path: &str) -> Option<&'a Command> {
+    let mut names = path.split(' ').skip(1);
+    names.try_fold(root, |command, name| command.find_subcommand(name))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, Places, Serving};
+use super::{Common, Places, Serving, value};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
@@ -17,6 +17,7 @@ pub(crate) enum ConfigCommand {
     ///
     /// With the flags of a server, such as --listen, it shows what that server would use. Logins in URLs are
     /// replaced by ***.
+    #[command(alias = "list", alias = "ls")]
     Show(ShowArguments),
     /// Print the value of a setting, or of every setting in a section
     ///
@@ -41,6 +42,7 @@ pub(crate) enum ConfigCommand {
         key: String,
     },
     /// Report every mistake in config.toml; exit 1 if there is one
+    #[command(alias = "validate")]
     Check {
         #[arg(from_global)]
         json: bool,
@@ -61,6 +63,7 @@ pub(crate) struct ShowArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SourceCommand {
     /// List every place where skills are looked for, in order of precedence
+    #[command(alias = "ls")]
     List {
         #[command(flatten)]
         common: Common,
@@ -72,6 +75,7 @@ pub(crate) enum SourceCommand {
         folder: PathBuf,
     },
     /// Remove a skills folder from the settings; its files stay
+    #[command(alias = "rm")]
     Remove {
         /// The folder, or the id that `gongfu source list` shows
         #[arg(value_name = "DIR|ID")]
@@ -80,6 +84,10 @@ pub(crate) enum SourceCommand {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct LogArguments {
     /// Only calls of this skill, by its name or full name
     #[arg(long, value_name = "SKILL")]
@@ -91,11 +99,14 @@ pub(crate) struct LogArguments {
     #[arg(long, value_name = "AGE|TIME")]
     pub(crate) since: Option<String>,
     /// At most so many calls, the last ones; all with --since
-    #[arg(short = 'n', long, value_name = "COUNT")]
-    pub(crate) limit: Option<usize>,
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = value::calls)]
+    pub(crate) limit: Option<u32>,
     /// Wait for more calls and print them as they come, until Ctrl-C
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Also reads by gongfu itself and by its commands, such as `approve list`
+    #[arg(long)]
+    pub(crate) all: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }

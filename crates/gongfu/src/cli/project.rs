@@ -16,13 +16,21 @@ pub(crate) struct TrustArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustCommand {
+    /// Trust a project (same as `gongfu trust DIR`)
+    Add {
+        /// A folder of the project [default: the current folder]
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
     /// List the trusted projects, and whether the current one is trusted
+    #[command(alias = "ls")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Remove the trust in a project
+    #[command(alias = "rm")]
     Remove {
         /// A folder of the project [default: the current folder]
         #[arg(value_name = "DIR")]

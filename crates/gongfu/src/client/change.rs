@@ -11,10 +11,11 @@ use super::backup::Backups;
 use super::file::{Snapshot, conflict};
 use super::known::{CLIENTS, Client, NAME};
 use super::location::{Location, Scope};
-use super::problem::Problem;
+use super::problem::at;
 use super::transport::{Transport, is_switched_off, merge};
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::plain;
 
 /// A wish for a client's configuration.
@@ -75,7 +76,7 @@ impl Client {
         force: bool,
         environment: &Environment,
         home: &'h Home,
-    ) -> Result<Change<'h>, Problem> {
+    ) -> Result<Change<'h>, Failure> {
         if let Action::Install(transport, _) = action {
             self.check_transport(transport)?;
         }
@@ -84,7 +85,7 @@ impl Client {
             return Err(self.no_project_file());
         };
         self.plan_in(&file, location, action, force, home)
-            .map_err(|problem| problem.at(&file))
+            .map_err(|failure| at(failure, &file))
     }
 
     fn plan_in<'h>(
@@ -94,7 +95,7 @@ impl Client {
         action: &Action<'_>,
         force: bool,
         home: &'h Home,
-    ) -> Result<Change<'h>, Problem> {
+    ) -> Result<Change<'h>, Failure> {
         let snapshot = Snapshot::read(file)?;
         let text = snapshot.text.clone().unwrap_or_default();
         let path = self.path(&text)?;
@@ -153,11 +154,11 @@ impl Client {
         Ok(change)
     }
 
-    fn no_project_file(&self) -> Problem {
+    fn no_project_file(&self) -> Failure {
         let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
         let ids: Vec<&str> = others.map(|client| client.id).collect();
-        Problem::new(
-            "no-project-file",
+        Failure::new(
+            "NO_PROJECT_FILE",
             format!("{} has no project configuration", self.title),
             format!("omit --scope project; these have one: {}", ids.join(", ")),
         )
@@ -171,7 +172,7 @@ impl Client {
         text: &str,
         path: &[&str],
         entry: &Value,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Failure> {
         let before = change.backups.texts().into_iter().find_map(|before| {
             let entry = self.format.get(&before, path).ok()?;
             let transport = entry.as_ref().and_then(Transport::from_entry);
@@ -227,22 +228,22 @@ impl Change<'_> {
     }
 
     /// Applies the change; returns the backup of the file.
-    pub(crate) fn apply(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
+    pub(crate) fn apply(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Failure> {
         if !self.is_change() {
             return Ok(None);
         }
-        self.write(clock).map_err(|problem| problem.at(&self.file))
+        self.write(clock).map_err(|failure| at(failure, &self.file))
     }
 
-    fn write(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
+    fn write(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Failure> {
         if !self.snapshot.is_current() {
             return Err(conflict());
         }
         let backup = self.snapshot.text.as_ref();
         let backup = backup.map(|text| self.backups.add(text, clock.now().0));
         let backup = backup.transpose().map_err(|error| {
-            Problem::new(
-                "no-backup",
+            Failure::new(
+                "NO_BACKUP",
                 format!("the file can't be backed up in gongfu's home: {error}"),
                 "set GONGFU_HOME to a writable folder; nothing was written",
             )
@@ -264,7 +265,7 @@ impl Change<'_> {
     }
 }
 
-fn foreign_entry(found: Option<&Transport>) -> Problem {
+fn foreign_entry(found: Option<&Transport>) -> Failure {
     let message = match found {
         Some(found) => format!(
             "its entry `{NAME}` starts another program: {}",
@@ -273,5 +274,5 @@ fn foreign_entry(found: Option<&Transport>) -> Problem {
         None => format!("its entry `{NAME}` wasn't created by gongfu"),
     };
     let hint = "pass --force to replace it, or rename that entry; nothing was written";
-    Problem::new("foreign-entry", message, hint)
+    Failure::new("FOREIGN_ENTRY", message, hint)
 }

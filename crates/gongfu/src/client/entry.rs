@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use super::file::Snapshot;
 use super::format::lookup;
 use super::known::{CLIENTS, Client};
-use super::problem::Problem;
 use super::transport::Transport;
+use crate::failure::Failure;
 
 const AUTHORIZATION: &str = "Authorization";
 
 impl Client {
     /// The entry for gongfu in a file.
-    pub(super) fn entry_in(&self, file: &Path) -> Result<Option<Value>, Problem> {
+    pub(super) fn entry_in(&self, file: &Path) -> Result<Option<Value>, Failure> {
         let text = Snapshot::read(file)?.text.unwrap_or_default();
         self.format.get(&text, self.path(&text)?)
     }
 
     /// The path of the entry in a file.
-    pub(super) fn path(&self, text: &str) -> Result<&'static [&'static str], Problem> {
+    pub(super) fn path(&self, text: &str) -> Result<&'static [&'static str], Failure> {
         let whole = self.format.read(text)?;
         let has_entry = |path: &&&[&str]| lookup(&whole, path).is_some();
         let has_shape = |path: &&&[&str]| {
@@ -35,10 +35,10 @@ impl Client {
         Ok(path.or(paths.last()).copied().unwrap_or_default())
     }
 
-    pub(super) fn check_transport(&self, transport: &Transport) -> Result<(), Problem> {
+    pub(super) fn check_transport(&self, transport: &Transport) -> Result<(), Failure> {
         match (transport, self.no_http) {
-            (Transport::Http { .. }, Some(instead)) => Err(Problem::new(
-                "no-http",
+            (Transport::Http { .. }, Some(instead)) => Err(Failure::new(
+                "NO_HTTP",
                 format!("{} can't be given an address in its file", self.title),
                 instead,
             )),
@@ -78,7 +78,7 @@ impl Client {
     }
 
     /// The text that belongs in its file, to be pasted.
-    pub(crate) fn snippet(&self, transport: &Transport) -> Result<String, Problem> {
+    pub(crate) fn snippet(&self, transport: &Transport) -> Result<String, Failure> {
         self.check_transport(transport)?;
         let path = self.path("")?;
         let entry = (self.entry)(transport, path);
@@ -92,11 +92,11 @@ impl Client {
     }
 
     /// The problem that the client opens no links.
-    pub(crate) fn no_link(&self) -> Problem {
+    pub(crate) fn no_link(&self) -> Failure {
         let others = CLIENTS.iter().filter(|client| client.link.is_some());
         let ids: Vec<&str> = others.map(|client| client.id).collect();
-        Problem::new(
-            "no-link",
+        Failure::new(
+            "NO_LINK",
             format!("{} has no install links", self.title),
             format!("omit --link; {} have one", ids.join(" and ")),
         )

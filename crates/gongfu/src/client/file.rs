@@ -9,7 +9,7 @@ use gongfu_core::port::Change;
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::{self, PutError, Root};
 
-use super::problem::Problem;
+use crate::failure::Failure;
 
 #[cfg(test)]
 mod tests;
@@ -27,13 +27,13 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Reads a file, which may be missing.
-    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let real = match std::fs::canonicalize(path) {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if std::fs::symlink_metadata(path).is_ok() {
-                    return Err(Problem::new(
-                        "unreadable",
+                    return Err(Failure::new(
+                        "FILE_UNREADABLE",
                         "it is a broken symlink",
                         "fix the link, or remove it; nothing was written",
                     ));
@@ -50,12 +50,16 @@ impl Snapshot {
             .map_err(|error| unreadable(&error))?;
         if content.size > MAX_SIZE {
             let message = format!("it is larger than {} MiB", MAX_SIZE >> 20);
-            return Err(Problem::new("unreadable", message, "nothing was written"));
+            return Err(Failure::new(
+                "FILE_UNREADABLE",
+                message,
+                "nothing was written",
+            ));
         }
         let text = String::from_utf8(content.bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let hint = "save it as UTF-8, then try again; nothing was written";
-            Problem::new("unparsable", format!("it is not UTF-8 (byte {at})"), hint)
+            Failure::new("FILE_INVALID", format!("it is not UTF-8 (byte {at})"), hint)
         })?;
         Ok(Self {
             real,
@@ -70,7 +74,7 @@ impl Snapshot {
 
     /// Writes new content as a whole, as long as the file still holds what was read. With `is_private`
     /// only the file's owner may read it then.
-    pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), Problem> {
+    pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), Failure> {
         let change = Change {
             bytes: text.as_bytes(),
             expected: self.text.as_deref().map(str::as_bytes),
@@ -93,8 +97,8 @@ impl Snapshot {
         match root.put(&name, change) {
             Ok(_) => Ok(()),
             Err(PutError::Conflict(_)) => Err(conflict()),
-            Err(PutError::ReadOnly) => Err(Problem::new(
-                "read-only",
+            Err(PutError::ReadOnly) => Err(Failure::new(
+                "FILE_READ_ONLY",
                 "the file is read-only",
                 "make it writable, then try again; nothing was written",
             )),
@@ -114,7 +118,7 @@ impl Snapshot {
         Ok(())
     }
 
-    pub(super) fn delete(&self) -> Result<(), Problem> {
+    pub(super) fn delete(&self) -> Result<(), Failure> {
         std::fs::remove_file(&self.real).map_err(|error| unwritable(&error))
     }
 }
@@ -126,20 +130,24 @@ fn open_parent(path: &Path) -> io::Result<(Root, SkillPath)> {
 }
 
 /// The file is not what it was when it was read.
-pub(super) fn conflict() -> Problem {
-    Problem::new(
-        "changed-meanwhile",
+pub(super) fn conflict() -> Failure {
+    Failure::new(
+        "FILE_CHANGED",
         "another program changed it at the same time",
         "try again; nothing was written",
     )
 }
 
-fn unreadable(error: &io::Error) -> Problem {
+fn unreadable(error: &io::Error) -> Failure {
     let hint = "make it readable, then try again; nothing was written";
-    Problem::new("unreadable", format!("it can't be read: {error}"), hint)
+    Failure::new(
+        "FILE_UNREADABLE",
+        format!("it can't be read: {error}"),
+        hint,
+    )
 }
 
-fn unwritable(error: &io::Error) -> Problem {
+fn unwritable(error: &io::Error) -> Failure {
     let hint = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space, then try again; nothing was written"
@@ -147,5 +155,9 @@ fn unwritable(error: &io::Error) -> Problem {
         _ => "make its folder writable, then try again; nothing was written",
     };
     let why = disk::reason(error);
-    Problem::new("unwritable", format!("it can't be written: {why}"), hint)
+    Failure::new(
+        "FILE_UNWRITABLE",
+        format!("it can't be written: {why}"),
+        hint,
+    )
 }

@@ -6,8 +6,9 @@
 use serde_json::{Map, Value};
 
 use super::document::Document;
-use super::problem::Problem;
+use super::problem;
 use super::{json, toml, yaml};
+use crate::failure::Failure;
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    fn parse(self, text: &str) -> Result<Box<dyn Document>, Problem> {
+    fn parse(self, text: &str) -> Result<Box<dyn Document>, Failure> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         Ok(match self {
             Self::Json => Box::new(json::parse(text)?),
@@ -33,12 +34,12 @@ impl Format {
     }
 
     /// The whole document as a value.
-    pub(super) fn read(self, text: &str) -> Result<Value, Problem> {
+    pub(super) fn read(self, text: &str) -> Result<Value, Failure> {
         Ok(self.parse(text)?.value())
     }
 
     /// The value at a path. Each name on the way must be there once and hold an object.
-    pub(super) fn get(self, text: &str, path: &[&str]) -> Result<Option<Value>, Problem> {
+    pub(super) fn get(self, text: &str, path: &[&str]) -> Result<Option<Value>, Failure> {
         let document = self.parse(text)?;
         let whole = document.value();
         let mut value = &whole;
@@ -50,11 +51,11 @@ impl Format {
                 Value::Null if depth > 0 => return Ok(None),
                 other => {
                     let line = document.lines(above).first().copied().unwrap_or(1);
-                    return Err(Problem::shape(above, other, line));
+                    return Err(problem::shape(above, other, line));
                 }
             };
             if let [first, second, ..] = document.lines(with_name)[..] {
-                return Err(Problem::duplicate(with_name, first, second));
+                return Err(problem::duplicate(with_name, first, second));
             }
             match object.get(*name) {
                 Some(next) => value = next,
@@ -72,8 +73,8 @@ impl Format {
         text: &str,
         path: &[&str],
         entry: Option<&Value>,
-    ) -> Result<String, Problem> {
-        let refused = || Problem::unusual(path);
+    ) -> Result<String, Failure> {
+        let refused = || problem::unusual(path);
         // Formats see one kind of line break; a file that mixes them is theirs to handle.
         let crlf = text.contains('\n') && !text.replace("\r\n", "").contains('\n');
         let body = if crlf {

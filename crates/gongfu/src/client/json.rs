@@ -5,11 +5,12 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::{Value, json};
 
 use super::document::Document;
-use super::problem::Problem;
+use super::problem;
+use crate::failure::Failure;
 
 pub(super) struct Json(CstRootNode);
 
-pub(super) fn parse(text: &str) -> Result<Json, Problem> {
+pub(super) fn parse(text: &str) -> Result<Json, Failure> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -26,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Json, Problem> {
         .map(Json)
         .map_err(|error| {
             let place = (error.line_display(), error.column_display());
-            Problem::unparsable("JSON", &error.kind().to_string(), place)
+            problem::unparsable("JSON", &error.kind().to_string(), place)
         })
 }
 

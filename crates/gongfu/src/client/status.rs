@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::known::Client;
 use super::location::{Location, Scope};
-use super::problem::Problem;
 use super::transport::{Transport, is_switched_off};
 use crate::environment::Environment;
+use crate::failure::Failure;
 
 /// One client's configuration.
 #[derive(Debug, Clone, Serialize)]
@@ -25,7 +25,7 @@ pub(crate) struct Status {
     /// The entry is disabled.
     pub(crate) switched_off: bool,
     /// The reason that the file can't be read.
-    pub(crate) problem: Option<Problem>,
+    pub(crate) problem: Option<Failure>,
 }
 
 impl Client {

@@ -6,14 +6,15 @@ use toml_edit::ser::ValueSerializer;
 use toml_edit::{Document as Spanned, DocumentMut, Item, Table, TableLike};
 
 use super::document::Document;
-use super::problem::{Problem, position};
+use super::problem::{self, position};
+use crate::failure::Failure;
 
 pub(super) struct Toml(DocumentMut);
 
-pub(super) fn parse(text: &str) -> Result<Toml, Problem> {
+pub(super) fn parse(text: &str) -> Result<Toml, Failure> {
     let parsed = Spanned::parse(text.to_owned()).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        Problem::unparsable("TOML", error.message(), position(text, start))
+        problem::unparsable("TOML", error.message(), position(text, start))
     })?;
     Ok(Toml(parsed.into_mut()))
 }

@@ -9,7 +9,8 @@ use gongfu_core::skill::yaml;
 use serde_json::{Value, json};
 
 use super::document::Document;
-use super::problem::{Problem, position};
+use super::problem::{self, position};
+use crate::failure::Failure;
 
 const INDENT: usize = 2;
 
@@ -19,9 +20,9 @@ pub(super) struct Yaml {
     lines: Vec<String>,
 }
 
-pub(super) fn parse(text: &str) -> Result<Yaml, Problem> {
+pub(super) fn parse(text: &str) -> Result<Yaml, Failure> {
     let root = yaml::parse(text).map_err(|error| {
-        Problem::unparsable("YAML", &error.to_string(), position(text, error.offset()))
+        problem::unparsable("YAML", &error.to_string(), position(text, error.offset()))
     })?;
     let root = root.filter(|root| !root.span.is_empty());
     Ok(Yaml {

@@ -6,6 +6,24 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::terminal::Terminal;
 
+/// Words of hints for agents, and those for a person at the command line.
+const FOR_PERSONS: [(&str, &str); 8] = [
+    (
+        "`change_list` or `gongfu changes list`",
+        "`gongfu changes list`",
+    ),
+    ("`skill_list`", "`gongfu list`"),
+    ("`skill_search`", "`gongfu search`"),
+    (
+        "the library is empty; a person can add a folder of skills with --skills-dir",
+        "there are no skills yet: `gongfu source add DIR`, or `gongfu skill new NAME`",
+    ),
+    ("a person can enable it: ", "to enable it: "),
+    ("a person can find out why: run ", "find out why: "),
+    ("a person can find out why: ", "find out why: "),
+    ("a person can allow it with `", "allow it with `"),
+];
+
 /// The end of a command whose failure is reported already.
 #[derive(Debug)]
 pub(super) struct ReportedFailure(pub(super) Outcome);
@@ -45,7 +63,16 @@ fn report_error(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyho
     if json {
         terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
     } else {
-        print_error(error, terminal);
+        let text = error.problem.text();
+        let mut hint = text.hint;
+        for (agent, person) in FOR_PERSONS {
+            hint = hint.replace(agent, person);
+        }
+        if error.rendered.is_some() {
+            print_error(error, terminal);
+        } else {
+            terminal.problem(&error.code().to_string(), &text.message, &hint);
+        }
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `gongfu skill check`: what is wrong with skills, and fixing it.
 
+mod named;
 mod sarif;
 
 use std::collections::{BTreeSet, HashSet};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::cli::{CheckArguments, CheckFormat};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::progress;
 use crate::report::Report;
 use crate::terminal::{Paint, Terminal, plain};
@@ -32,20 +34,17 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let fix = arguments.fix || arguments.dry_run;
     if fix && arguments.paths.is_empty() {
-        terminal.problem(
-            "MISSING_ARGUMENT",
-            "--fix needs a path",
-            "gongfu skill check --fix PATH",
-        );
-        return Ok(Outcome::WrongUse);
+        let hint = "`gongfu skill check --fix PATH`, with the folder of a skill";
+        return Err(Failure::usage("MISSING_ARGUMENT", "--fix needs a path", hint).into());
     }
+    let paths = named::paths(arguments, environment)?;
     let places = places(arguments, environment)?;
     let folders: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
-    let roots = roots(arguments, places);
+    let roots = roots(&paths, places);
     if roots.is_empty() {
-        let hint = "pass one: gongfu skill check PATH";
-        terminal.problem("FOLDER_NOT_FOUND", "there are no skills folders here", hint);
-        return Ok(Outcome::WrongUse);
+        let hint = "pass one: `gongfu skill check PATH`";
+        let message = "there are no skills folders here";
+        return Err(Failure::usage("FOLDER_NOT_FOUND", message, hint).into());
     }
     let mut skills = judged(&roots, &folders, arguments);
     let mut fixed = 0;
@@ -114,15 +113,15 @@ fn places(arguments: &CheckArguments, environment: &Environment) -> anyhow::Resu
 }
 
 /// Returns the paths named on the command line, else every place of the library.
-fn roots(arguments: &CheckArguments, places: Vec<Place>) -> Vec<CheckedRoot> {
-    if !arguments.paths.is_empty() {
+fn roots(paths: &[PathBuf], places: Vec<Place>) -> Vec<CheckedRoot> {
+    if !paths.is_empty() {
         let named = |path: &PathBuf| CheckedRoot {
             path: path.clone(),
             limits: NAMED,
             named: true,
             leads_out: false,
         };
-        return arguments.paths.iter().map(named).collect();
+        return paths.iter().map(named).collect();
     }
     let places = places.into_iter().map(|place| CheckedRoot {
         named: place.is_named,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Outcome;
 use crate::cli::{self, ChangeArguments, Cli, ClientCommand, Command, Reach, Refusal, UrlOrClient};
 use crate::client::{
-    self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Problem, Scope, Status, Transport,
+    self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Scope, Status, Transport,
 };
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -45,16 +45,13 @@ pub(crate) fn run(
             json,
         } => {
             let name = name.or_else(|| client_after_http(&reach));
-            let Some(client) = name.as_deref().and_then(Client::by_id) else {
-                list(Scope::User, json, environment, terminal)?;
-                terminal.note("to print an entry: gongfu client print NAME");
-                return Ok(Outcome::Good);
-            };
+            let client = name.as_deref().and_then(Client::by_id);
+            let client = client.ok_or_else(|| no_client("name one of"))?;
             let transport = transport(&reach, None, environment)?;
-            let snippet = client.snippet(&transport).map_err(Failure::from)?;
+            let snippet = client.snippet(&transport)?;
             let address = client.install_link(&transport);
             if link {
-                let address = address.ok_or_else(|| Failure::from(client.no_link()))?;
+                let address = address.ok_or_else(|| client.no_link())?;
                 terminal.line(&address)?;
             } else if json {
                 let file = client.location(Scope::User, environment).file;
@@ -78,15 +75,20 @@ pub(crate) fn run(
 /// The named clients; there must be one.
 fn clients(names: &[String]) -> Result<Vec<&'static Client>, Failure> {
     if names.is_empty() {
-        let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-        return Err(Failure::usage(
-            "MISSING_ARGUMENT",
-            "missing the name of a client",
-            format!("name one or more of: {}", known.join(", ")),
-        ));
+        return Err(no_client("name one or more of"));
     }
     let named = names.iter().filter_map(|name| Client::by_id(name));
     Ok(named.collect())
+}
+
+/// The failure of a command without a client.
+fn no_client(hint: &str) -> Failure {
+    let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+    let hint = format!(
+        "{hint}: {}; `gongfu client list` shows which are here",
+        known.join(", ")
+    );
+    Failure::usage("MISSING_ARGUMENT", "missing the name of a client", hint)
 }
 
 /// The client in `--http CLIENT`, where an address could be.
@@ -450,7 +452,7 @@ fn status(
 
 /// One line about a client.
 fn summary(status: &Status) -> (Paint, String) {
-    if let Some(Problem { message, hint, .. }) = &status.problem {
+    if let Some(Failure { message, hint, .. }) = &status.problem {
         let message = plain(message);
         return (Paint::Red, format!("broken: {message} ({hint})"));
     }

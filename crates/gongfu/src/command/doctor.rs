@@ -3,19 +3,15 @@
 #[cfg(all(feature = "attack", target_os = "linux"))]
 pub(super) mod attack;
 mod client;
+mod home;
+mod library;
 mod pending;
 
 use gongfu_core::dependency::Language;
-use gongfu_core::library::{Library, Skill};
 use gongfu_core::sandbox::{BackendStatus, Level};
-use gongfu_core::skill::SkillPath;
-use gongfu_core::switches::Switches;
 use gongfu_files::Home;
 use gongfu_files::disk;
-use gongfu_library::WatchStatus;
-use gongfu_library::source::Place;
-use gongfu_library::watch::{Limit, Unwatchable};
-use gongfu_records::FileRecords;
+use gongfu_library::watch::Limit;
 use serde::Serialize;
 
 use super::Outcome;
@@ -23,7 +19,6 @@ use crate::channel::Program;
 use crate::cli::Places;
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::project::Workspace;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::Parts;
 use crate::{progress, table, wiring};
@@ -201,8 +196,8 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             return checks;
         }
     };
-    checks.push(home_check(&home));
-    checks.push(handle_check(&home));
+    checks.push(home::writing(&home));
+    checks.push(home::links(&home));
     checks.push(sandbox_check(&home, environment));
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
@@ -216,16 +211,16 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             "fix that line, or move the file away",
         ),
     });
-    checks.push(switches_check(&home));
+    checks.push(home::switches(&home));
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {
-                checks.push(project_check(&parts.workspace));
-                checks.extend(trust_check(&library));
+                checks.push(library::project(&parts.workspace));
+                checks.extend(library::trust(&library));
                 checks.push(packages_check(&parts));
                 checks.extend(plain_index_check(&parts));
-                checks.extend(library_checks(&library, &parts.skills.places()));
-                checks.push(watching_check(&parts.skills.watching(Limit::default())));
+                checks.extend(library::skills(&library, &parts.skills.places()));
+                checks.push(library::watching(&parts.skills.watching(Limit::default())));
                 checks.extend(pending::checks(&parts));
             }
             Err(error) => checks.push(Check::fail(
@@ -253,29 +248,6 @@ fn installation_check() -> Check {
         "install",
         format!("{path}, installed by {title}; to update: {update}"),
     )
-}
-
-/// The folder that runs and the tools for files work in.
-fn project_check(workspace: &Workspace) -> Check {
-    match workspace {
-        Workspace::Named(folder) | Workspace::Project(folder) | Workspace::Server(folder) => {
-            Check::ok("project", folder.display().to_string())
-        }
-        Workspace::Private { .. } => Check::ok("project", workspace.note().unwrap_or_default()),
-    }
-}
-
-/// A warning of a project whose skills don't run yet.
-fn trust_check(library: &Library) -> Option<Check> {
-    let skills = library.skills().iter();
-    let mut projects = skills.filter_map(|skill| library.untrusted_project(skill));
-    let project = projects.next()?;
-    let count = projects.count() + 1;
-    Some(Check::warn(
-        "trust",
-        format!("{project} isn't trusted: scripts of its skills ({count}) don't run"),
-        format!("review them, then: gongfu trust {project}"),
-    ))
 }
 
 /// The installers of packages that scripts need, and their indexes.
@@ -351,176 +323,4 @@ fn sandbox_check(home: &Home, environment: &Environment) -> Check {
         ),
     }
     .with_details(others)
-}
-
-/// Checks that the record of disabled skills can be read.
-fn switches_check(home: &Home) -> Check {
-    let records = FileRecords::new(home.clone());
-    let read = Switches::read(&records);
-    match wiring::runtime().and_then(|runtime| Ok(runtime.block_on(read)?)) {
-        Ok(switches) => Check::ok(
-            "switches",
-            format!(
-                "{} disabled",
-                table::count(switches.disabled.len(), "skill")
-            ),
-        ),
-        Err(error) => Check::fail(
-            "switches",
-            error.to_string(),
-            "repair the file, or move it away: then every skill is enabled",
-        ),
-    }
-}
-
-/// Checks that the system reports changes, else gongfu has to poll.
-fn watching_check(places: &[WatchStatus]) -> Check {
-    let folders: usize = places.iter().map(|place| place.folders).sum();
-    let unwatched = || {
-        places.iter().filter_map(|place| {
-            let why = place.unwatched.as_ref()?;
-            Some((&place.path, why))
-        })
-    };
-    let details: Vec<String> = unwatched()
-        .map(|(path, why)| format!("{}: {why}", path.display()))
-        .collect();
-    if details.is_empty() {
-        let folders = table::count(folders, "folder");
-        return Check::ok("watching", format!("{folders} watched for changes"));
-    }
-    let is_exhausted = unwatched().any(|(_, why)| matches!(why, Unwatchable::Exhausted));
-    let fix = if is_exhausted {
-        "raise the sysctls fs.inotify.max_user_watches and fs.inotify.max_user_instances"
-    } else {
-        ""
-    };
-    let message = format!(
-        "{} polled once a second instead of watched",
-        table::count(details.len(), "place")
-    );
-    Check::warn("watching", message, fix).with_details(details)
-}
-
-fn home_check(home: &Home) -> Check {
-    let path = home.path().display().to_string();
-    let name = ".doctor";
-    let written = home.open().and_then(|root| {
-        // An empty file fits on a full disk.
-        root.replace(name, &[b' '; 4096], false)?;
-        root.dir().remove_file(name)
-    });
-    match written {
-        Ok(()) if home.is_open_to_others() => Check::warn(
-            "home",
-            format!("other users can read {path}"),
-            format!("chmod 700 {path}"),
-        ),
-        Ok(()) => Check::ok("home", path),
-        Err(error) => Check::fail(
-            "home",
-            format!("{path} can't be written: {}", disk::write_reason(&error)),
-            match error.kind() {
-                std::io::ErrorKind::StorageFull => {
-                    "free some space, or set GONGFU_HOME to another folder"
-                }
-                _ => "make it writable, or set GONGFU_HOME to another folder",
-            },
-        ),
-    }
-}
-
-/// Checks that a folder's handle really holds: a link out of it must not be followed.
-fn handle_check(home: &Home) -> Check {
-    match follows_out(home) {
-        Ok(false) => Check::ok("symlinks", "links that escape a folder are refused"),
-        Ok(true) => Check::fail(
-            "symlinks",
-            "a link that escapes a folder was followed",
-            "don't use gongfu on this system, and report it",
-        ),
-        Err(error) => Check::warn(
-            "symlinks",
-            format!("couldn't be tested: {error}"),
-            "see the check of the home above",
-        ),
-    }
-}
-
-/// Plants a link out of a folder and reads through it; names are new, so that nothing that others
-/// left or plant at the same time is in the way.
-fn follows_out(home: &Home) -> std::io::Result<bool> {
-    let root = home.open()?;
-    let (folder, file) = (
-        disk::temporary_name("doctor"),
-        disk::temporary_name("doctor"),
-    );
-    root.dir().create_dir(&folder)?;
-    let tried = root.replace(&file, b"x", false).and_then(|()| {
-        let inside = root.below(&SkillPath::new(&folder).map_err(std::io::Error::other)?)?;
-        inside.dir().symlink(format!("../{file}"), "out")?;
-        let link = SkillPath::new("out").map_err(std::io::Error::other)?;
-        Ok(inside.read(&link, 1).is_ok())
-    });
-    let _ = root.dir().remove_file(&file);
-    let _ = root.dir().remove_dir_all(&folder);
-    tried
-}
-
-fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
-    let mut checks = Vec::new();
-    let skills = library.skills();
-    checks.push(if skills.is_empty() {
-        Check::warn(
-            "skills",
-            format!("none in {}", table::count(places.len(), "place")),
-            "create .agents/skills, or pass --skills-dir DIR",
-        )
-    } else {
-        let sources = library.sources().iter();
-        let sources = sources.map(|source| format!("{}: {}", source.id, source.root));
-        let [skills, of] = [(skills.len(), "skill"), (library.sources().len(), "source")]
-            .map(|(number, noun)| table::count(number, noun));
-        Check::ok("skills", format!("{skills} from {of}")).with_details(sources.collect())
-    });
-    let count = |is: &dyn Fn(&Skill) -> bool| skills.iter().filter(|skill| is(skill)).count();
-    let errors = count(&|skill| skill.findings.errors > 0);
-    let unlisted = count(&|skill| skill.findings.breaches > 0 || !skill.name.is_plain_in_uri());
-    if errors > 0 || unlisted > 0 {
-        let errors = table::count(errors, "skill");
-        let check = Check::warn(
-            "format",
-            format!("{errors} with errors (they work here; some clients are stricter)"),
-            "gongfu skill check",
-        );
-        let detail = format!(
-            "{unlisted} break the format, so clients of MCP's Skills extension aren't offered them; tools and prompts reach them"
-        );
-        checks.push(check.with_details(vec![detail]));
-    }
-    let shadowed = count(&|skill| library.shadowed_by(skill).is_some());
-    if shadowed > 0 {
-        let shadowed = table::count(shadowed, "skill");
-        checks.push(Check::warn(
-            "names",
-            format!("{shadowed} shadowed by another of the same name"),
-            "gongfu list --shadowed, and use the full name",
-        ));
-    }
-    let left = library.unloadable();
-    let details = left.iter().flat_map(|left| {
-        let found = left.diagnostics.iter();
-        found.map(|found| {
-            let text = gongfu_core::text::finding(&found.finding);
-            format!("{}: {}; {}", left.path, text.message, text.hint)
-        })
-    });
-    let details: Vec<String> = details.collect();
-    if !details.is_empty() {
-        let number = table::count(left.len(), "folder");
-        let message = format!("{number} can't be loaded");
-        let check = Check::warn("left-out", message, "gongfu doctor -v shows why");
-        checks.push(check.with_details(details));
-    }
-    checks
 }

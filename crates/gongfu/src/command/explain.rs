@@ -1,218 +1,17 @@
 //! `gongfu explain`: what a code means, with an example and the way to fix it.
 
+mod own;
+
 use gongfu_core::near;
 use gongfu_core::text;
 use gongfu_hub::ErrorCode;
 use serde::Serialize;
 
+use self::own::OWN;
 use super::Outcome;
 use crate::cli::ExplainArguments;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
-
-/// The most codes that are suggested for an unknown one.
-const MAX_NEAREST: usize = 3;
-
-/// The codes of the command line and the HTTP server.
-const OWN: [(&str, &str, &str, &str); 33] = [
-    (
-        "UNKNOWN_COMMAND",
-        "There is no such command.",
-        "gongfu skil list",
-        "Use a command of `gongfu --help`; the message names the nearest one.",
-    ),
-    (
-        "UNKNOWN_OPTION",
-        "The command has no such option.",
-        "gongfu list --jsn",
-        "Use an option of `gongfu COMMAND --help`.",
-    ),
-    (
-        "INVALID_VALUE",
-        "An option or argument has a value that it can't have.",
-        "gongfu run pdf --timeout abc -- ls",
-        "Pass a value that the message describes.",
-    ),
-    (
-        "MISSING_VALUE",
-        "An option needs a value.",
-        "gongfu list --source",
-        "Pass the value after the option.",
-    ),
-    (
-        "FOLDER_NOT_FOUND",
-        "A folder that was passed, or the folders of skills, don't exist.",
-        "gongfu list --skills-dir ./nosuch",
-        "Fix the path, or create the folder.",
-    ),
-    (
-        "UNKNOWN_SOURCE",
-        "There is no source of skills with this id.",
-        "gongfu list --source user-claud",
-        "Use one of the ids that the message lists.",
-    ),
-    (
-        "USAGE",
-        "The command line can't be understood: arguments are missing, too many, or exclude each other.",
-        "gongfu skill check --json --format sarif",
-        "See the command's usage: gongfu COMMAND --help.",
-    ),
-    (
-        "FAILED",
-        "The system refused something that the command needs, such as reading or writing a file.",
-        "gongfu skill new report, in a folder that is read-only",
-        "Do what the message says. If it says nothing helpful, run gongfu doctor.",
-    ),
-    (
-        "UNKNOWN_CODE",
-        "There is no error or finding with this code.",
-        "gongfu explain name-mising", // typos: ignore
-        "List all codes: gongfu explain.",
-    ),
-    (
-        "EMPTY_QUERY",
-        "A search without words finds nothing.",
-        "gongfu search \"\"",
-        "Describe the task in a few words.",
-    ),
-    (
-        "APPROVAL_UNKNOWN",
-        "No command with this id waits for approval.",
-        "gongfu approve allow 1",
-        "Use an id of `gongfu approve list`.",
-    ),
-    (
-        "ADDRESS_UNAVAILABLE",
-        "The server can't listen at its address: another program does, or the address isn't of this machine.",
-        "gongfu serve, twice",
-        "Stop the other server, or choose an address: gongfu serve --listen 127.0.0.1:0.",
-    ),
-    (
-        "NOT_FOUND",
-        "The server has nothing at this address.",
-        "GET /mpc",
-        "MCP is at /mcp; /health and /metrics are for operators.",
-    ),
-    (
-        "METHOD_NOT_ALLOWED",
-        "The address doesn't take this HTTP method.",
-        "PUT /mcp",
-        "Use a method of the `Allow` header.",
-    ),
-    (
-        "TRANSPORT_GONE",
-        "The client uses the HTTP+SSE transport of 2024-11-05, which isn't served.",
-        "GET /sse",
-        "Configure the client for Streamable HTTP at /mcp.",
-    ),
-    (
-        "HOST_MALFORMED",
-        "The request names no host, or several.",
-        "a request without a Host header",
-        "Send one Host header.",
-    ),
-    (
-        "HOST_UNKNOWN",
-        "The request is for another host: a page of the web may be misusing a name that leads to this machine.",
-        "a request to http://example.com that reaches 127.0.0.1",
-        "Use the address that `gongfu serve` prints, or pass the public one as --public-url.",
-    ),
-    (
-        "ORIGIN_FOREIGN",
-        "The request comes from a page of another origin.",
-        "fetch() on a page of the web",
-        "Call the server from a program, or from its own origin.",
-    ),
-    (
-        "UNAUTHENTICATED",
-        "The server can't tell that the caller is its own user.",
-        "a client of another user, or through a proxy",
-        "Send the token in gongfu's home as `Authorization: Bearer TOKEN`.",
-    ),
-    (
-        "HOME_UNUSABLE",
-        "gongfu's home can't be used, because a file is where a folder must be.",
-        "GONGFU_HOME=/etc/passwd gongfu serve",
-        "Set GONGFU_HOME to a folder that gongfu may write to.",
-    ),
-    (
-        "CONFIG_INVALID",
-        "The settings file has mistakes, so nothing was done.",
-        "memory_mib = \"much\" in config.toml",
-        "Fix each line that the message names; gongfu config check lists all of them.",
-    ),
-    (
-        "CONFIG_UNKNOWN_KEY",
-        "There is no setting with this name.",
-        "gongfu config get sandbox.memory",
-        "Use a name of `gongfu config show`.",
-    ),
-    (
-        "CONFIG_VALUE",
-        "The setting can't have this value.",
-        "gongfu config set sandbox.memory_mib much",
-        "Pass a value that the message describes.",
-    ),
-    (
-        "CONFIG_UNREADABLE",
-        "The settings file can't be read.",
-        "config.toml that belongs to another user",
-        "Fix the permissions of the file that the message names.",
-    ),
-    (
-        "CONFIG_UNWRITABLE",
-        "The settings file can't be written; it is unchanged.",
-        "gongfu config set on a read-only disk",
-        "Make the file writable, or edit it where it comes from.",
-    ),
-    (
-        "SOURCE_NOT_FOUND",
-        "The folder to add doesn't exist.",
-        "gongfu source add ./nosuch",
-        "Create the folder, or fix the path.",
-    ),
-    (
-        "SOURCE_NOT_A_FOLDER",
-        "The path to add is not a folder.",
-        "gongfu source add skills.zip",
-        "Pass the folder that holds the skills; unpack an archive first.",
-    ),
-    (
-        "SOURCE_NAME",
-        "The path of the folder is not UTF-8, which settings need.",
-        "gongfu source add a folder with a Latin-1 name",
-        "Rename the folder, or pass it with --skills-dir.",
-    ),
-    (
-        "SOURCE_UNKNOWN",
-        "The settings don't list this folder.",
-        "gongfu source remove user-claude",
-        "See `gongfu source list`; default folders are disabled in the settings.",
-    ),
-    (
-        "LOG_SINCE",
-        "The time isn't one that can be read.",
-        "gongfu log --since yesterdy", // typos: ignore
-        "Pass a duration such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z.",
-    ),
-    (
-        "NO_TERMINAL",
-        "A question has to be asked, and there is no terminal.",
-        "gongfu uninstall in a script",
-        "Pass --yes, or run it in a terminal.",
-    ),
-    (
-        "NO_PROJECT",
-        "The folder is not a project that programs may work on.",
-        "gongfu skill new x --in project, in /",
-        "Go to a project, or pass --workspace.",
-    ),
-    (
-        "RELATIVE_WORKSPACE",
-        "An entry for all projects can't have a relative workspace.",
-        "gongfu client install cursor -- --workspace .",
-        "Leave it out, add --scope project, or use an absolute path.",
-    ),
-];
 
 /// The explanation of a code.
 #[derive(Serialize)]
@@ -232,20 +31,21 @@ pub(super) fn run(
     let Some(wanted) = &arguments.code else {
         return list(&entries, arguments.json, terminal);
     };
-    let wanted = wanted.trim();
+    let wanted = wanted
+        .trim()
+        .trim_start_matches("error")
+        .trim_matches(['[', ']']);
     let found = entries
         .iter()
         .find(|entry| entry.code.eq_ignore_ascii_case(wanted));
     let Some(entry) = found else {
-        let nearest = near::nearest_first(wanted, entries.iter().map(|entry| entry.code));
-        let nearest: Vec<&str> = nearest.into_iter().take(MAX_NEAREST).collect();
-        let hint = format!(
-            "did you mean {}? `gongfu explain` lists all codes",
-            nearest.join(", ")
-        );
+        let list = "`gongfu explain` lists all codes";
+        let hint = match near::meant(wanted, entries.iter().map(|entry| entry.code)) {
+            Some(near) => format!("did you mean `gongfu explain {near}`? {list}"),
+            None => format!("codes are in brackets, as in error[CODE]; {list}"),
+        };
         let message = format!("there is no code `{}`", plain(wanted));
-        terminal.problem("UNKNOWN_CODE", &message, &hint);
-        return Ok(Outcome::WrongUse);
+        return Err(Failure::usage("UNKNOWN_CODE", message, hint).into());
     };
     if arguments.json {
         terminal.json(entry)?;

@@ -1,9 +1,12 @@
 //! `gongfu list` and `gongfu skill list`: the skills of the library in columns.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill};
+use gongfu_core::library::{Library, ResolveError, Skill};
 use gongfu_core::search::Filter;
+use gongfu_core::skill::SKILL_FILE;
+use gongfu_files::disk;
 use serde_json::{Value, json};
 
 use super::{Outcome, search};
@@ -85,6 +88,31 @@ pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
     Ok(progress::during("reading skills", || {
         parts.skills.current()
     })?)
+}
+
+/// The skill of a name, disabled or not; also by the path of its folder or of its SKILL.md.
+pub(super) fn named(library: &Library, name: &str) -> Result<Arc<Skill>, ResolveError> {
+    let unresolved = match library.resolve(name) {
+        Ok(skill) => return Ok(Arc::clone(skill)),
+        Err(unresolved) => unresolved,
+    };
+    let mut skills = library.skills().iter();
+    let found = match &unresolved {
+        ResolveError::Disabled { full_name } => skills.find(|skill| skill.full_name == *full_name),
+        _ if name.contains(['/', '\\']) || name.starts_with('.') => {
+            // As shells complete the name of a folder.
+            if let Ok(skill) = library.resolve(name.trim_end_matches('/')) {
+                return Ok(Arc::clone(skill));
+            }
+            let path = Path::new(name);
+            let is_file = path.file_name().is_some_and(|name| name == SKILL_FILE);
+            let folder = path.parent().filter(|_| is_file).unwrap_or(path);
+            let folder = disk::real_outside(&std::path::absolute(folder).unwrap_or_default());
+            skills.find(|skill| disk::real_outside(Path::new(&skill.path)) == folder)
+        }
+        _ => None,
+    };
+    found.cloned().ok_or(unresolved)
 }
 
 /// A skill as JSON.

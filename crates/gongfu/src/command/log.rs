@@ -19,7 +19,7 @@ use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::signal::Signals;
-use crate::terminal::{Terminal, plain};
+use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 use table::Table;
 
@@ -37,6 +37,7 @@ struct Entry {
     process: u32,
     phase: String,
     tool: String,
+    access: String,
     client: String,
     outcome: String,
     skill: Option<String>,
@@ -59,6 +60,11 @@ impl Entry {
         !self.is_begin() && (self.outcome != "ok" || ended != "exit 0")
     }
 
+    /// Returns whether it is no call of a tool but a look at what gongfu keeps, such as a list of approvals.
+    fn is_internal(&self) -> bool {
+        self.tool.contains('/') && self.access == "read" && !self.has_failed()
+    }
+
     /// The call that it is about; a number is unique in a process alone.
     fn id(&self) -> (u32, u64, String) {
         (self.process, self.call, self.client.clone())
@@ -70,9 +76,15 @@ struct Filter<'a> {
     skill: Option<&'a str>,
     failed: bool,
     since: Option<Timestamp>,
+    all: bool,
 }
 
 impl Filter<'_> {
+    /// Returns whether an entry is one that nobody asked for.
+    fn hides(&self, entry: &Entry) -> bool {
+        !self.all && entry.is_internal()
+    }
+
     fn fits(&self, entry: &Entry) -> bool {
         let of_skill = self.skill.is_none_or(|wanted| {
             let skill = entry.skill.as_deref().unwrap_or_default();
@@ -94,16 +106,21 @@ pub(crate) fn run(
         skill: arguments.skill.as_deref(),
         failed: arguments.failed,
         since: arguments.since.as_deref().map(since).transpose()?,
+        all: arguments.all,
     };
     let home = wiring::home(environment)?;
     let mut reader = FileRecords::new(home.clone()).log_reader(&audit::key()?);
     let limit = match (arguments.limit, filter.since) {
-        (Some(limit), _) => limit,
+        (Some(limit), _) => usize::try_from(limit).unwrap_or(usize::MAX),
         (None, Some(_)) => usize::MAX,
         (None, None) => LIMIT,
     };
     let mut past = Past::read(&mut reader, &home, &filter, limit)?;
     let mut table = Table::new(past.shown.iter(), terminal.width());
+    if !arguments.json && (arguments.follow || !past.shown.is_empty()) {
+        let head = table.head();
+        terminal.line(&terminal.paint(Paint::Dim, &head))?;
+    }
     for entry in &past.shown {
         show(entry, &mut table, arguments.json, terminal)?;
     }
@@ -111,6 +128,12 @@ pub(crate) fn run(
         terminal.note(&format!(
             "earlier calls not shown: {} (-n or --since shows more)",
             past.left_out
+        ));
+    }
+    if past.internal > 0 {
+        terminal.note(&format!(
+            "reads by gongfu itself not shown: {} (--all shows them)",
+            past.internal
         ));
     }
     if past.unreadable > 0 {
@@ -143,6 +166,8 @@ pub(crate) fn run(
 struct Past {
     shown: VecDeque<Entry>,
     left_out: usize,
+    /// Those that nobody asked for.
+    internal: usize,
     unreadable: usize,
 }
 
@@ -166,7 +191,10 @@ impl Past {
                 return Ok(());
             }
             begun.remove(&entry.id());
-            if filter.fits(&entry) {
+            let fits = filter.fits(&entry);
+            if fits && filter.hides(&entry) {
+                past.internal += 1;
+            } else if fits {
                 past.push(entry, limit);
             }
             Ok(())
@@ -241,7 +269,8 @@ fn follow(
             }
             let mut entries = Vec::new();
             let read = reader.read(|line| {
-                entries.extend(parsed(line).filter(|entry| filter.fits(entry)));
+                let entry = parsed(line);
+                entries.extend(entry.filter(|entry| filter.fits(entry) && !filter.hides(entry)));
                 Ok(())
             });
             read.with_context(|| unreadable(home))?;
@@ -301,6 +330,14 @@ mod tests {
         }
         let line = Table::new([&entry].into_iter(), None).line(&entry, &terminal);
         assert!(line.starts_with("2026-11-24 01:02:03") && line.ends_with("echo one echo two"));
+        let mut table = Table::new([&entry].into_iter(), None);
+        let (head, line) = (table.head(), table.line(&entry, &terminal));
+        let at = |text: &str, of: &str| text.find(of).unwrap();
+        assert!(head.starts_with("TIME") && at(&head, "TOOL") == at(&line, "run_shell_command"));
+        assert_eq!(
+            at(&head, "COMMAND"),
+            at(&line.replace('名', "xx").replace('…', "x"), "echo one")
+        );
     }
 
     #[test]

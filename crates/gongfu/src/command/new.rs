@@ -38,13 +38,21 @@ pub(super) fn run(
     let wanted = arguments.name.trim();
     let faults = faults(wanted);
     if !faults.is_empty() {
-        for finding in faults {
+        let near = valid_name(wanted);
+        let mut failures = faults.into_iter().map(|finding| {
             let text = text::finding(&finding);
-            let hint = match valid_name(wanted) {
-                Some(near) => format!("{}: gongfu skill new {near}", text.hint),
+            let hint = match &near {
+                Some(near) => format!("{}: `gongfu skill new {near}`", text.hint),
                 None => text.hint,
             };
-            terminal.problem(finding.code(), &plain(&text.message), &hint);
+            Failure::usage(finding.code(), plain(&text.message), hint)
+        });
+        // JSON has room for one.
+        for failure in failures
+            .by_ref()
+            .take(if arguments.json { 1 } else { usize::MAX })
+        {
+            terminal.failure(&failure)?;
         }
         return Ok(Outcome::WrongUse);
     }
@@ -56,8 +64,8 @@ pub(super) fn run(
         Err(error) => match error.downcast::<ScaffoldError>()? {
             error @ ScaffoldError::Exists(_) => {
                 let message = plain(&error.to_string());
-                terminal.problem("SKILL_EXISTS", &message, "edit it, or choose another name");
-                return Ok(Outcome::Findings);
+                let hint = "edit it, or choose another name";
+                return Err(Failure::new("SKILL_EXISTS", message, hint).into());
             }
             error @ ScaffoldError::Io(..) => return Err(error.into()),
         },

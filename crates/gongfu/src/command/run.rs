@@ -16,19 +16,19 @@ use tokio_util::sync::CancellationToken;
 use self::summary::HostFolders;
 use super::Outcome;
 use super::call_error::{outcome_of, reported};
+use super::list::named;
 use super::operate::person;
-use crate::cli::RunArguments;
+use crate::cli::{RunArguments, quoted};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::signal::Signals;
 use crate::terminal::{Terminal, plain};
-use crate::wiring;
+use crate::wiring::{self, Parts};
 
 /// The exit code of a run that took too long, by the convention of `timeout(1)`.
 const TIMEOUT: u8 = 124;
 /// The exit code of a program that a signal ended, by the convention of shells: this and its number.
 const SIGNAL: i64 = 128;
-/// The exit code of a command that isn't there, by the convention of shells.
-const NOT_FOUND: u8 = 127;
 /// The exit code of a run that a person interrupted.
 const INTERRUPTED: u8 = 130;
 /// The most files that are named.
@@ -45,6 +45,9 @@ pub(crate) fn run(
     parts.warn();
     if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
         terminal.note(&format!("gongfu: {note}"));
+    }
+    if arguments.skill.contains(['/', '\\']) {
+        check_name(&arguments, &parts)?;
     }
     let mut command = arguments.command.into_iter();
     let program = command.next().unwrap_or_default();
@@ -101,8 +104,11 @@ pub(crate) fn run(
             let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
             let folders = runtime.block_on(folders);
             let ended = ended(result, &folders, &about, terminal);
-            if let (Ok(Outcome::Code(_)), Some(skill), false) = (&ended, skill, about.json) {
-                for hint in hint::hints(&words, skill, &folders, environment) {
+            if let (Ok(Outcome::Code(code)), Some(skill), false) = (&ended, skill, about.json) {
+                let hints = hint::of_program(*code, &about.program, skill).into_iter();
+                let line = [about.program.clone()];
+                let words = if is_line { &line[..] } else { &words };
+                for hint in hints.chain(hint::hints(words, skill, &folders, environment)) {
                     terminal.note(&format!("gongfu: {hint}"));
                 }
             }
@@ -134,6 +140,26 @@ pub(crate) fn run(
             Err(reported(&error, outcome, arguments.json, terminal))
         }
     }
+}
+
+/// Checks that a skill isn't given by the path of its folder: what runs must be named.
+fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
+    let library = parts.skills.current()?;
+    if library.resolve(&arguments.skill).is_ok() {
+        return Ok(());
+    }
+    let Ok(skill) = named(&library, &arguments.skill) else {
+        return Ok(());
+    };
+    let words = std::iter::once(library.name_of(&skill));
+    let words = words.chain(arguments.command.iter().map(String::as_str));
+    let words: Vec<String> = words.map(quoted).collect();
+    let message = format!(
+        "`{}` is a path, and a run needs the name",
+        plain(&arguments.skill)
+    );
+    let hint = format!("did you mean `gongfu run {}`?", words.join(" "));
+    Err(Failure::new("INVALID_SKILL_NAME", message, hint).into())
 }
 
 /// Passes output on to the terminal, and reads standard input.
@@ -260,11 +286,6 @@ fn ended(
     }
     if let Some(why) = stopped(reason, about) {
         terminal.complain(&format!("gongfu: {why}"));
-    } else if outcome == Outcome::Code(NOT_FOUND) {
-        let (program, skill) = (plain(&about.program), plain(&about.skill));
-        terminal.note(&format!(
-            "gongfu: if `{program}` is a file of the skill, use its path below /skill: `gongfu skill show {skill}`"
-        ));
     }
     Ok(outcome)
 }

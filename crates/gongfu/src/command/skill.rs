@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, ResolveError, Skill};
+use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use gongfu_hub::{Content, Problem, Profile, Request};
@@ -10,7 +10,7 @@ use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
-use super::list::{entry, library};
+use super::list::{entry, library, named};
 use super::operate::person;
 use super::{Outcome, check, layer, list, new, search, switch};
 use crate::cli::{Common, SkillCommand};
@@ -184,18 +184,10 @@ fn found(
     json: bool,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Arc<Skill>> {
-    let unresolved = match library.resolve(name) {
-        Ok(skill) => return Ok(Arc::clone(skill)),
-        Err(unresolved) => unresolved,
-    };
-    if let ResolveError::Disabled { full_name } = &unresolved {
-        let mut skills = library.skills().iter();
-        if let Some(skill) = skills.find(|skill| skill.full_name == *full_name) {
-            return Ok(Arc::clone(skill));
-        }
-    }
-    let error = Problem::unresolved(name, unresolved).error();
-    Err(reported(&error, Outcome::Findings, json, terminal))
+    named(library, name).map_err(|unresolved| {
+        let error = Problem::unresolved(name, unresolved).error();
+        reported(&error, Outcome::Findings, json, terminal)
+    })
 }
 
 fn read(

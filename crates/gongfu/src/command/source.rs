@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use gongfu_core::library::SourceKind;
+use gongfu_core::near;
+use gongfu_core::skill::SKILL_FILE;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::cli::{Common, Places, SourceCommand};
+use crate::cli::{Common, Places, SourceCommand, clone_hint, quoted};
 use crate::config::{Config, edit, file, invalid, key};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::table::count;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
@@ -77,7 +80,8 @@ fn list(
     let found = sources.iter().filter(|one| one.exists).count();
     let skills: usize = sources.iter().map(|one| one.skills).sum();
     terminal.note(&format!(
-        "{skills} skills in {found} of {} folders; a name goes to the first that has it",
+        "{} in {found} of {} folders; a name goes to the first that has it",
+        count(skills, "skill"),
         sources.len()
     ));
     Ok(Outcome::Good)
@@ -88,7 +92,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
     let parts = wiring::parts(environment, places)?;
     let library = progress::during("reading the skills folders", || parts.skills.current())?;
     let flags: Vec<PathBuf> = places.skills_dirs.clone();
-    let count = |id: &str| {
+    let number = |id: &str| {
         let skills = library.skills().iter();
         skills.filter(|skill| *skill.source == *id).count()
     };
@@ -105,7 +109,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
             SourceKind::Untrusted => "untrusted project",
         },
         exists: disk::kind_outside(&place.path) == Some(EntryKind::Folder),
-        skills: count(&place.id),
+        skills: number(&place.id),
         id: place.id.to_string(),
         path: place.path,
     });
@@ -122,19 +126,37 @@ fn add(
     match disk::kind_outside(&folder) {
         Some(EntryKind::Folder) => {}
         Some(_) => {
-            let hint = "name the folder that holds the skills; unpack an archive first";
-            return Err(Failure::new(
-                "SOURCE_NOT_A_FOLDER",
-                format!("{shown} is not a folder"),
-                hint,
-            )
-            .into());
+            // The folder of a skill, and the one above it, which holds skills.
+            let above = folder.ancestors().nth(2);
+            let is_skill = folder.file_name().is_some_and(|name| name == SKILL_FILE);
+            let hint = match above.filter(|_| is_skill) {
+                Some(above) => format!(
+                    "add the folder that the skill's folder is in: `gongfu source add {}`",
+                    quoted(&disk::real_outside(above).to_string_lossy())
+                ),
+                None => match shown.strip_suffix(".zip").or(shown.strip_suffix(".skill")) {
+                    Some(into) => {
+                        let (archive, into) = (quoted(&shown), quoted(into));
+                        format!(
+                            "unpack it first: `unzip {archive} -d {into}`, then `gongfu source add {into}`"
+                        )
+                    }
+                    None => {
+                        "name the folder that holds the skills; unpack an archive first".to_owned()
+                    }
+                },
+            };
+            let message = format!("{shown} is not a folder");
+            return Err(Failure::new("SOURCE_NOT_A_FOLDER", message, hint).into());
         }
         None => {
-            let hint = "create it first, or check the path";
-            return Err(
-                Failure::new("SOURCE_NOT_FOUND", format!("{shown} does not exist"), hint).into(),
-            );
+            let hint = clone_hint(&shown);
+            let message = match &hint {
+                Some(_) if shown.contains(':') => format!("{shown} is an address, not a folder"),
+                _ => format!("there is no folder {shown}"),
+            };
+            let hint = hint.unwrap_or_else(|| missing(&shown));
+            return Err(Failure::new("SOURCE_NOT_FOUND", message, hint).into());
         }
     }
     let Some(text) = folder.to_str() else {
@@ -156,8 +178,9 @@ fn add(
     let (id, skills) = own.map_or((shown.as_str(), 0), |one| (one.id.as_str(), one.skills));
     let verb = if known { "already configured" } else { "added" };
     terminal.line(&format!(
-        "{verb}: {} as `{id}`, {skills} skills",
-        plain(text)
+        "{verb}: {} as `{id}`, {}",
+        plain(text),
+        count(skills, "skill")
     ))?;
     if skills == 0 {
         terminal.note("note: no skill was found there; a skill is a folder with a SKILL.md");
@@ -166,6 +189,21 @@ fn add(
         terminal.note("restart running servers to apply it");
     }
     Ok(Outcome::Good)
+}
+
+/// The hint for a folder that isn't there.
+fn missing(shown: &str) -> String {
+    // `C:\skills`
+    if let (Some((drive, below)), false) = (shown.split_once(":\\"), cfg!(windows)) {
+        let below = below.replace('\\', "/");
+        let path = quoted(&format!("/mnt/{}/{below}", drive.to_lowercase()));
+        return format!("this system writes paths with /, in WSL: `gongfu source add {path}`");
+    }
+    if Path::new(shown).extension().is_some() {
+        return "check the path; a source is a folder that holds folders of skills".to_owned();
+    }
+    let quoted = quoted(shown);
+    format!("check the path, or create it: `mkdir -p {quoted}`, then `gongfu source add {quoted}`")
 }
 
 fn remove(
@@ -204,6 +242,11 @@ fn remove(
             }
             Some("system") => "it is the folder for all users; its owner can remove it",
             _ => "`gongfu source list` shows every source",
+        };
+        let ids = sources.iter().map(|one| one.id.as_str());
+        let hint = match near::meant(&shown, ids).filter(|_| known.is_none()) {
+            Some(near) => format!("did you mean `{}`? {hint}", plain(near)),
+            None => hint.to_owned(),
         };
         let message = format!("{shown} is not in the settings");
         return Err(Failure::new("SOURCE_UNKNOWN", message, hint).into());

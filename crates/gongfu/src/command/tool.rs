@@ -38,10 +38,15 @@ pub(crate) fn run(
             // How arguments are read doesn't depend on the library.
             let specs = Catalog::specs(&profiles.list, &actor.owner);
             let spec = specs.iter().find(|spec| *spec.name == *name);
-            let arguments = match parsed(&arguments, spec) {
+            // Of a tool that there isn't, the gate says so.
+            let arguments = spec.map_or(&[][..], |_| &arguments);
+            let arguments = match parsed(arguments, spec) {
                 Ok(arguments) => arguments,
                 Err(problem) => {
-                    let hint = "such as `gongfu tool call skill_load skill_name=pdf`, or '{\"skill_name\": \"pdf\"}'; see `gongfu tool list`";
+                    let hint = format!(
+                        "write each as name=value: `gongfu tool call {name}{}`, or all as one JSON object; see `gongfu tool list`",
+                        required(spec)
+                    );
                     return Err(Failure::usage("INVALID_ARGUMENT", problem, hint).into());
                 }
             };
@@ -117,8 +122,8 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     let mut parsed = Map::new();
     for argument in arguments {
         let pair = argument.split_once('=');
-        let Some((key, value)) = pair.or_else(|| Some((only_required(spec)?, argument.as_str())))
-        else {
+        let bare = || only_required(spec).filter(|only| !parsed.contains_key(*only));
+        let Some((key, value)) = pair.or_else(|| Some((bare()?, argument.as_str()))) else {
             return Err(format!("`{argument}` is not a key=value pair"));
         };
         if parsed
@@ -129,6 +134,15 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
         }
     }
     Ok(parsed)
+}
+
+/// The arguments that a tool can't do without, as they are written.
+fn required(spec: Option<&ToolSpec>) -> String {
+    let schema = spec.map(|spec| &spec.input_schema);
+    let required = schema.and_then(|schema| schema.get("required")?.as_array());
+    let names = required.into_iter().flatten().filter_map(Value::as_str);
+    let names = names.map(|name| format!(" {name}=VALUE"));
+    names.collect::<Vec<_>>().concat()
 }
 
 /// The argument that a value without a name is for: the only one that the tool can't do without,

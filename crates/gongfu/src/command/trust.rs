@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::library::SourceKind;
 use gongfu_core::port::Timestamp;
+use gongfu_core::project::NoProject;
 use gongfu_files::project_of;
 use gongfu_hub::surface::trust::{TrustAdd, TrustList, TrustRemove};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use super::operate::operate;
 use crate::cli::{Places, TrustArguments, TrustCommand};
 use crate::client;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
 
@@ -27,6 +29,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match arguments.command {
         None => add(arguments.folder, environment, terminal),
+        Some(TrustCommand::Add { folder }) => add(folder, environment, terminal),
         Some(TrustCommand::List { json }) => list(json, environment, terminal),
         Some(TrustCommand::Remove { folder }) => remove(folder, environment, terminal),
     }
@@ -37,20 +40,16 @@ fn add(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let folder = folder_or_current(folder, environment);
-    let home = wiring::home(environment)?;
-    let project = match project_of(&folder, environment.user.as_deref(), &home) {
-        Ok(project) => project,
-        Err(why) => anyhow::bail!(
-            "{} is not a project: {why}; specify the folder of a project",
-            shown(&folder)
-        ),
-    };
+    let (folder, project) = folder_and_project(folder, environment)?;
+    let project = project.map_err(|why| {
+        let message = format!("{} is not a project: {why}", shown(&folder));
+        let hint =
+            "pass the folder of a project: `gongfu trust DIR`; `gongfu trust list` shows the trusted ones";
+        Failure::new("NO_PROJECT", message, hint)
+    })?;
     if project.to_str().is_none() {
-        anyhow::bail!(
-            "{}: the folder's name is not valid UTF-8; rename it first",
-            shown(&project)
-        );
+        let message = format!("{}: the folder's name is not valid UTF-8", shown(&project));
+        return Err(Failure::new("NO_PROJECT", message, "rename it first").into());
     }
     let places = Places {
         workspace: Some(project.clone()),
@@ -85,9 +84,7 @@ fn remove(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let folder = folder_or_current(folder, environment);
-    let home = wiring::home(environment)?;
-    let project = project_of(&folder, environment.user.as_deref(), &home);
+    let (folder, project) = folder_and_project(folder, environment)?;
     // A project that is gone is known by its path alone.
     let project = project.or_else(|_| std::path::absolute(&folder))?;
     let parts = wiring::parts(environment, &Places::default())?;
@@ -95,10 +92,9 @@ fn remove(
         project: project.to_string_lossy().into_owned(),
     };
     if !operate(trust, &parts, false, terminal)? {
-        anyhow::bail!(
-            "{} isn't trusted; gongfu trust list shows what is",
-            shown(&project)
-        );
+        let message = format!("{} isn't trusted", shown(&project));
+        let hint = "`gongfu trust list` shows the trusted projects";
+        return Err(Failure::new("NOT_TRUSTED", message, hint).into());
     }
     terminal.line(&format!("no longer trusted: {}", shown(&project)))?;
     if let Some(client) = client::answers(&project, environment).trusting() {
@@ -178,10 +174,17 @@ fn skills_of(project: &Path, parts: &Parts) -> anyhow::Result<Vec<String>> {
     Ok(skills.map(|skill| skill.name.to_string()).collect())
 }
 
-fn folder_or_current(folder: Option<PathBuf>, environment: &Environment) -> PathBuf {
-    folder
-        .or_else(|| environment.directory.clone())
-        .unwrap_or_default()
+/// The folder that a person means, else the current one, and the project that it belongs to.
+fn folder_and_project(
+    folder: Option<PathBuf>,
+    environment: &Environment,
+) -> anyhow::Result<(PathBuf, Result<PathBuf, NoProject>)> {
+    let user = environment.user.as_deref();
+    let folder = folder.map(|folder| wiring::expanded(&folder, user));
+    let folder = folder.or_else(|| environment.directory.clone());
+    let folder = folder.unwrap_or_default();
+    let project = project_of(&folder, user, &wiring::home(environment)?);
+    Ok((folder, project))
 }
 
 fn shown(path: &Path) -> String {

@@ -100,7 +100,7 @@ impl Removal<'_> {
                 Ok(change) if change.is_change() => change,
                 Ok(_) => continue,
                 // Another program's entry is nobody's business here.
-                Err(problem) if problem.code == "foreign-entry" => continue,
+                Err(problem) if problem.code == "FOREIGN_ENTRY" => continue,
                 Err(problem) => {
                     self.failed(problem.code, &problem.message, &problem.hint);
                     continue;

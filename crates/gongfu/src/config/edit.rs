@@ -15,11 +15,17 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
     let key = &setting.key;
     let wrong = || {
         let message = format!("`{key}` must be {}", setting.kind.about());
-        Failure::new(
-            "CONFIG_VALUE",
-            message,
-            format!("see it with `gongfu config get {key}`"),
-        )
+        let example = match &setting.kind {
+            Kind::Truth => Some("true".to_owned()),
+            Kind::Number(least) => Some((*least).max(1_024).to_string()),
+            Kind::Choice(choices) => choices.first().cloned(),
+            Kind::Text | Kind::List => None,
+        };
+        let hint = match example {
+            Some(example) => format!("such as `gongfu config set {key} {example}`"),
+            None => format!("see it with `gongfu config get {key}`"),
+        };
+        Failure::new("CONFIG_VALUE", message, hint)
     };
     if let (Kind::List, [list]) = (&setting.kind, words)
         && list.trim_start().starts_with('[')

@@ -69,7 +69,7 @@ pub(crate) fn write(
         let is_new = before.text.is_none();
         match before.write(&edited, is_new) {
             Ok(()) => return Ok((true, mistakes)),
-            Err(problem) if problem.code == "changed-meanwhile" && attempt < ATTEMPTS => {}
+            Err(problem) if problem.code == "FILE_CHANGED" && attempt < ATTEMPTS => {}
             Err(problem) => {
                 let path = plain(&path.to_string_lossy());
                 let message = format!("{path} is unchanged: {}", problem.message);

@@ -330,9 +330,21 @@ fn log_names_the_skill_the_command_and_the_end() {
     assert_eq!(log(&fixture, &["--skill", "gcd", "-n", "2"]).len(), 2);
     let lines = fixture.gongfu(["log"]).good().text();
     assert!(
-        lines.lines().count() == 6 && lines.contains("SKILL_NOT_FOUND"),
+        lines.lines().count() == 7 && lines.contains("SKILL_NOT_FOUND"),
         "{lines}"
     );
+    assert!(lines.starts_with("TIME"), "{lines}");
+    // What gongfu itself reads is shown to those who ask.
+    fixture.gongfu(["grant", "list"]).good();
+    let quiet = fixture.gongfu(["log"]).good();
+    assert_eq!(quiet.text().lines().count(), 7, "{}", quiet.text());
+    assert!(
+        quiet.stderr.contains("not shown: 1 (--all"),
+        "{}",
+        quiet.stderr
+    );
+    assert_eq!(log(&fixture, &["--all"]).len(), 7);
+    assert_eq!(log(&fixture, &[]).len(), 6);
     // Only digests, for who wants no more.
     fixture
         .gongfu(["config", "set", "audit.arguments", "digest"])
@@ -358,7 +370,7 @@ fn log_reads_old_torn_and_hostile_lines() {
     let lines = format!("{old}\n{{\"at\":\"2026\n{hostile}\n{begun}\ntorn");
     fixture.write("home/audit/audit.jsonl", &lines);
     let shown = fixture.gongfu(["log"]).good();
-    assert_eq!(shown.text().lines().count(), 3, "{}", shown.text());
+    assert_eq!(shown.text().lines().count(), 4, "{}", shown.text());
     assert!(
         !shown.text().contains(['\u{1b}', '\u{202e}']),
         "{}",

@@ -251,7 +251,7 @@ fn skill_commands_tell_the_story() {
     assert!(wrong.stdout.is_empty(), "{}", wrong.text());
     assert!(
         wrong.stderr.starts_with("error[SKILL_NOT_FOUND]: ")
-            && wrong.stderr.contains("hint: closest matches: pdf-tools"),
+            && wrong.stderr.contains("did you mean `pdf-tools`?"),
         "{}",
         wrong.stderr
     );

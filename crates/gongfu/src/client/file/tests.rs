@@ -13,7 +13,7 @@ fn refuses_to_overwrite_a_file_that_changed_since_it_was_read() {
     fs::write(&path, "{\"a\": 1}").unwrap();
     assert!(!snapshot.is_current());
     let problem = snapshot.write("{\"b\": 1}", false).unwrap_err();
-    assert_eq!(problem.code, "changed-meanwhile");
+    assert_eq!(problem.code, "FILE_CHANGED");
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": 1}");
 
     let new = folder.path().join("b.json");
@@ -51,9 +51,9 @@ fn writes_behind_a_link_and_keeps_permissions() {
         .unwrap()
         .write("{}", false)
         .unwrap_err();
-    assert_eq!(problem.code, "read-only");
+    assert_eq!(problem.code, "FILE_READ_ONLY");
     fs::remove_file(&real).unwrap();
-    assert_eq!(Snapshot::read(&link).unwrap_err().code, "unreadable");
+    assert_eq!(Snapshot::read(&link).unwrap_err().code, "FILE_UNREADABLE");
 }
 
 #[test]
@@ -62,6 +62,6 @@ fn refuses_a_file_that_is_not_utf8() {
     let path = folder.path().join("a.json");
     fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
     let problem = Snapshot::read(&path).unwrap_err();
-    assert_eq!(problem.code, "unparsable");
+    assert_eq!(problem.code, "FILE_INVALID");
     assert!(problem.message.contains("UTF-8"), "{problem:?}");
 }

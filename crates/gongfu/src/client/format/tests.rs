@@ -178,7 +178,7 @@ fn unusual_yaml_is_refused() {
         "extensions: &all\n  a: 1\nother: *all\n",
     ] {
         let edited = Format::Yaml.edit(text, &["extensions", "gongfu"], Some(&entry()));
-        assert_eq!(edited.unwrap_err().code, "unusual", "{text:?}");
+        assert_eq!(edited.unwrap_err().code, "FILE_UNUSUAL", "{text:?}");
     }
 }
 
@@ -213,6 +213,6 @@ fn refusals_name_the_place() {
     insta::assert_snapshot!(refused.join("\n"));
     for format in [Format::Json, Format::Toml, Format::Yaml] {
         let deep = "[".repeat(100_000);
-        assert_eq!(format.get(&deep, &["a"]).unwrap_err().code, "unparsable");
+        assert_eq!(format.get(&deep, &["a"]).unwrap_err().code, "FILE_INVALID");
     }
 }

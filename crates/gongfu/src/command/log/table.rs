@@ -52,12 +52,31 @@ impl Table {
         }
     }
 
+    /// The names of the columns.
+    pub(super) fn head(&mut self) -> String {
+        let names = ["TIME", "OUTCOME", "DURATION", "TOOL", "SKILL", "CLIENT"].map(str::to_owned);
+        self.widen(&names);
+        self.row(&names, "COMMAND OR PATH", |_, text| text.to_owned())
+    }
+
     /// The line of an entry.
     pub(super) fn line(&mut self, entry: &Entry, terminal: &Terminal) -> String {
         let values = self.values(entry);
         self.widen(&values);
         let what = entry.command.as_deref().or(entry.path.as_deref());
         let what = plain(what.unwrap_or_default());
+        self.row(&values, &what, |column, text| match column {
+            OUTCOME => terminal.paint(paint(entry), text),
+            _ => text.to_owned(),
+        })
+    }
+
+    fn row(
+        &self,
+        values: &[String; COLUMNS],
+        what: &str,
+        painted: impl Fn(usize, &str) -> String,
+    ) -> String {
         let mut room = self.width.unwrap_or(usize::MAX);
         let mut line = String::new();
         for (number, (value, columns)) in values.iter().zip(self.widths).enumerate() {
@@ -71,9 +90,8 @@ impl Table {
             // Numbers end in the same column.
             let padding = " ".repeat(columns.min(room).saturating_sub(width(&shown)));
             let shown = match number {
-                OUTCOME => terminal.paint(paint(entry), &shown),
                 DURATION => format!("{padding}{shown}"),
-                _ => shown,
+                _ => painted(number, &shown),
             };
             line.push_str(&shown);
             if number != DURATION {
@@ -83,7 +101,7 @@ impl Table {
             line.push_str(if room >= 2 { "  " } else { "" });
             room = room.saturating_sub(2);
         }
-        line.push_str(&clip(&what, Some(room)));
+        line.push_str(&clip(what, Some(room)));
         line.trim_end().to_owned()
     }
 

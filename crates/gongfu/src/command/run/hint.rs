@@ -4,16 +4,88 @@
 use std::path::Path;
 
 use gongfu_core::library::Skill;
+use gongfu_core::near;
 use gongfu_core::sandbox::SKILL;
 use gongfu_files::disk;
 
 use super::summary::HostFolders;
+use crate::cli::quoted;
 use crate::environment::Environment;
 use crate::terminal::plain;
 
 /// The most words of a command that are looked at, and hints that are given.
 const MAX_WORDS: usize = 64;
 const MAX_HINTS: usize = 3;
+
+/// The exit codes of a command that can't be executed, and of one that isn't there, by the convention of shells.
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// Programs that run a file, by the end of its name.
+const INTERPRETERS: [(&str, &str); 4] = [
+    ("py", "python"),
+    ("sh", "sh"),
+    ("js", "node"),
+    ("mjs", "node"),
+];
+/// Programs that install packages, which a run can't.
+const INSTALLERS: [&str; 4] = ["pip", "pip3", "npm", "apt"];
+/// The most files of a skill that a hint lists.
+const MAX_LISTED: usize = 5;
+
+/// The hint about the program of a command, by the code that it ended with.
+pub(super) fn of_program(code: u8, program: &str, skill: &Skill) -> Option<String> {
+    let own = program.strip_prefix("./").unwrap_or(program);
+    let own = own.strip_prefix("/skill/").unwrap_or(own);
+    let files = || skill.files.iter().map(|file| file.path.as_str());
+    let is_own = files().any(|file| file == own);
+    let name = plain(skill.name.as_str());
+    let run = |file: &str| {
+        let end = file.rsplit('.').next().unwrap_or_default();
+        let interpreter = INTERPRETERS.iter().find(|(known, _)| *known == end);
+        let program = interpreter.map_or(String::new(), |(_, program)| format!("{program} "));
+        format!("`gongfu run {name} {program}{}`", quoted(file))
+    };
+    match code {
+        _ if INSTALLERS.contains(&program) => Some(format!(
+            "packages are installed before a run, as the skill declares them: `gongfu env build {name}`"
+        )),
+        NOT_EXECUTABLE if is_own => Some(format!(
+            "{own} isn't executable; name the program that runs it: {}",
+            run(own)
+        )),
+        NOT_FOUND if is_own => Some(format!(
+            "the program in its first line (#!) isn't in the sandbox; name another one: {}",
+            run(own)
+        )),
+        NOT_FOUND => {
+            let below = files().find(|file| file.rsplit('/').next() == Some(own));
+            let near = || near::meant(own, files());
+            if let Some(file) = below.or_else(near) {
+                return Some(format!("did you mean {}?", run(file)));
+            }
+            Some(format!(
+                "{}; `gongfu skill show {name}` lists its files",
+                scripts(skill)
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The scripts of a skill, in words.
+fn scripts(skill: &Skill) -> String {
+    let files = skill.files.iter().map(|file| file.path.as_str());
+    let is_script = |file: &&str| {
+        let end = file.rsplit('.').next();
+        INTERPRETERS.iter().any(|(known, _)| Some(*known) == end)
+    };
+    let scripts: Vec<&str> = files.filter(is_script).take(MAX_LISTED).collect();
+    if scripts.is_empty() {
+        "the skill has no scripts, and the sandbox no such program".to_owned()
+    } else {
+        format!("scripts of the skill: {}", plain(&scripts.join(", ")))
+    }
+}
 
 /// The hints about the arguments of a command.
 pub(super) fn hints(
@@ -60,10 +132,10 @@ fn hint(word: &str, skill: &Skill, folders: &HostFolders, current: &Path) -> Opt
         Some(below) => current.join(below),
         None => current.join(word),
     };
-    let is_foreign = || Path::new(word).is_absolute() && !word.starts_with("/workspace/");
     if !is_there(&meant) {
-        return None;
+        return missing_script(word, skill);
     }
+    let is_foreign = || Path::new(word).is_absolute() && !word.starts_with("/workspace/");
     let shown = plain(word);
     match folders.guest(&disk::real_outside(&meant)) {
         Some(guest) => Some(format!(
@@ -76,6 +148,25 @@ fn hint(word: &str, skill: &Skill, folders: &HostFolders, current: &Path) -> Opt
             "{shown} is in the current folder, which the run doesn't see; add --workspace ."
         )),
     }
+}
+
+/// The script of the skill that a path was probably meant to be, where the skill has none at it.
+fn missing_script(word: &str, skill: &Skill) -> Option<String> {
+    let end = word.rsplit('.').next();
+    if !INTERPRETERS.iter().any(|(known, _)| Some(*known) == end) {
+        return None;
+    }
+    let own = word.strip_prefix("./").unwrap_or(word);
+    let own = own.strip_prefix("/skill/").unwrap_or(own);
+    if own.starts_with('/') || own.contains(char::is_whitespace) {
+        return None;
+    }
+    let near = near::meant(own, skill.files.iter().map(|file| file.path.as_str()));
+    let (shown, name) = (plain(word), plain(skill.name.as_str()));
+    Some(match near {
+        Some(near) => format!("the skill has no {shown}; did you mean {}?", plain(near)),
+        None => format!("the skill has no {shown}; `gongfu skill show {name}` lists its files"),
+    })
 }
 
 #[cfg(test)]

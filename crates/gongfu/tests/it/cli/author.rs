@@ -246,7 +246,9 @@ fn every_code_is_explained() {
     assert!(shown.contains("gongfu skill search"), "{shown}");
     let wrong = fixture.gongfu(["explain", "name-upercase"]).ends(2); // typos: ignore
     assert!(
-        wrong.stderr.contains("did you mean name-uppercase"),
+        wrong
+            .stderr
+            .contains("did you mean `gongfu explain name-uppercase`?"),
         "{}",
         wrong.stderr
     );

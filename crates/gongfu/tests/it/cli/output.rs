@@ -158,19 +158,21 @@ fn every_command_answers_as_json() {
     let foreign = "{\"mcpServers\": {\"gongfu\": {\"command\": \"x\"}}}";
     fixture.write("user/.cursor/mcp.json", foreign);
     let refused = plain("client install cursor --json", 1);
-    assert_eq!(text_at(&refused, "/0/error/code"), "foreign-entry");
+    assert_eq!(text_at(&refused, "/0/error/code"), "FOREIGN_ENTRY");
     let print = plain("client print codex --json", 0);
     assert!(text_at(&print, "/entry").contains("[mcp_servers.gongfu]"));
-    assert_eq!(
-        plain("client print --json", 0).as_array().unwrap().len(),
-        10
-    );
+    let print = plain("client print --json", 2);
+    assert_eq!(text_at(&print, "/error/code"), "MISSING_ARGUMENT");
+    assert!(text_at(&print, "/error/hint").contains("codex, cursor"));
     let grant = json("grant add pdf-tools api.example.com --json", 0);
     assert_eq!(at(&grant, "/hosts"), &json!(["api.example.com"]));
     assert_eq!(at(&grant, "/changed"), &json!(true));
     for (words, code, exit) in [
         ("approve allow 1 --json", "APPROVAL_UNKNOWN", 1),
         ("lint --json", "UNKNOWN_COMMAND", 2),
+        ("explain nosuch --json", "UNKNOWN_CODE", 2),
+        ("skill new A_b --json", "name-uppercase", 2),
+        ("skill check --fix --json", "MISSING_ARGUMENT", 2),
         ("skill show nosuch --json", "SKILL_NOT_FOUND", 1),
         ("list --source nosuch --json", "UNKNOWN_SOURCE", 2),
         ("serve --listen example.com --json", "INVALID_VALUE", 2),

@@ -17,7 +17,7 @@ fn unwritable_folder_or_home_is_refused() {
         .with("CODEX_HOME", "/proc/gongfu-codex")
         .ends(1);
     assert!(
-        ran.stderr.contains("error[unwritable]")
+        ran.stderr.contains("error[FILE_UNWRITABLE]")
             && ran.stderr.contains("/proc/gongfu-codex/config.toml"),
         "{}",
         ran.stderr
@@ -28,7 +28,7 @@ fn unwritable_folder_or_home_is_refused() {
         .gongfu(["client", "install", "cursor"])
         .with("GONGFU_HOME", "/proc/gongfu-home")
         .ends(1);
-    assert!(ran.stderr.contains("error[no-backup]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[NO_BACKUP]"), "{}", ran.stderr);
     assert_eq!(fixture.read("user/.cursor/mcp.json"), "{}");
 }
 

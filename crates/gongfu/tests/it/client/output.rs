@@ -190,7 +190,7 @@ fn links_hold_the_entry() {
     let none = fixture
         .gongfu(["client", "print", "codex", "--link"])
         .ends(1);
-    assert!(none.stderr.contains("no-link") && none.stderr.contains("cursor and vscode"));
+    assert!(none.stderr.contains("NO_LINK") && none.stderr.contains("cursor and vscode"));
 }
 
 #[test]

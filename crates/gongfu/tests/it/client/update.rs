@@ -125,7 +125,7 @@ fn entry_of_another_program_needs_force() {
     for verb in ["install", "uninstall"] {
         let ran = fixture.gongfu(["client", verb, "cursor"]).ends(1);
         assert!(
-            ran.stderr.contains("foreign-entry")
+            ran.stderr.contains("FOREIGN_ENTRY")
                 && ran.stderr.contains("/opt/other serve")
                 && ran.stderr.contains("--force"),
             "{}",
