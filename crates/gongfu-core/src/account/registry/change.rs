@@ -1,0 +1,183 @@
+//! Changes of users: by themselves, and by admins.
+
+use super::{
+    AccountError, Accounts, Claim, Versioned, Write, email_key, unreadable, user_key, username_key,
+};
+use crate::account::user::User;
+use crate::account::{Email, Password, UserId, Username};
+use crate::port::{Compared, PortError, RecordKey};
+
+/// The number of users that are read at once.
+const PAGE: usize = 500;
+
+impl Accounts {
+    /// The users in the order of their ids, after one of them.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn users(
+        &self,
+        after: Option<&UserId>,
+        limit: usize,
+    ) -> Result<Vec<User>, AccountError> {
+        let prefix = RecordKey::new("user").map_err(PortError::from)?;
+        let after = after.map(user_key).transpose()?;
+        let page = self
+            .parts
+            .records
+            .page(&prefix, after.as_ref(), limit)
+            .await?;
+        let users = page.into_iter().map(|(_, record)| {
+            serde_json::from_slice(&record.value).map_err(|error| unreadable(&record.place, &error))
+        });
+        Ok(users.collect::<Result<_, _>>()?)
+    }
+
+    /// Changes the address or the name of a user.
+    ///
+    /// # Errors
+    /// It is taken.
+    pub async fn rename(
+        &self,
+        id: &UserId,
+        email: Option<Email>,
+        username: Option<Username>,
+    ) -> Result<User, AccountError> {
+        let before = self.user(id).await?;
+        let mut writes = Vec::new();
+        if let Some(email) = &email {
+            let (old, new) = (email_key(&before.email)?, email_key(email)?);
+            let moved = self.move_claim(id, old, new).await?;
+            writes.extend(moved.ok_or(AccountError::EmailTaken)?);
+        }
+        if let Some(name) = &username {
+            let (old, new) = (username_key(&before.username)?, username_key(name)?);
+            let moved = self.move_claim(id, old, new).await?;
+            writes.extend(moved.ok_or(AccountError::UsernameTaken)?);
+        }
+        let renamed = self.update_user(id, "user.rename", Some(id), |user| {
+            user.email.clone_from(email.as_ref().unwrap_or(&before.email));
+            user.username
+                .clone_from(username.as_ref().unwrap_or(&before.username));
+            Ok(writes.clone())
+        });
+        renamed.await
+    }
+
+    /// The writes that move a claim of a user to another key; `None` where somebody else has that.
+    async fn move_claim(
+        &self,
+        id: &UserId,
+        old: RecordKey,
+        new: RecordKey,
+    ) -> Result<Option<Vec<Write>>, AccountError> {
+        if old == new {
+            return Ok(Some(Vec::new()));
+        }
+        if self.read::<Claim>(&new).await?.is_some() {
+            return Ok(None);
+        }
+        let claim = Claim { user: id.clone() };
+        let mut writes = vec![Write::put(new, None, &claim)?];
+        let before: Option<Versioned<Claim>> = self.read(&old).await?;
+        writes.extend(before.map(|before| Write::remove(old, before.version)));
+        Ok(Some(writes))
+    }
+
+    /// Compares a password with that of a user.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub async fn check_password(&self, id: &UserId, password: String) -> Result<(), AccountError> {
+        let user = self.user(id).await?;
+        let password = Password::given(password).ok_or(AccountError::WrongPassword)?;
+        let hash = user.password.as_deref();
+        match self.parts.passwords.compare(&password, hash).await? {
+            Compared::Different => Err(AccountError::WrongPassword),
+            Compared::Same | Compared::Outdated => Ok(()),
+        }
+    }
+
+    /// Sets the password of a user; every session of theirs ends, while their API tokens stay.
+    ///
+    /// # Errors
+    /// It isn't good.
+    pub async fn set_password(
+        &self,
+        id: &UserId,
+        new: String,
+        by: Option<&UserId>,
+    ) -> Result<(), AccountError> {
+        let user = self.user(id).await?;
+        let password = Password::new(new, &user.username, &user.email)?;
+        let hash = self.parts.passwords.hash(&password).await?;
+        let changed = self.update_user(id, "user.password", by, |user| {
+            user.password = Some(hash.clone());
+            user.generation += 1;
+            Ok(Vec::new())
+        });
+        changed.await.map(drop)
+    }
+
+    /// Enables or disables a user. A disabled one has no sessions, and no token of theirs is accepted.
+    ///
+    /// # Errors
+    /// They are the last active admin.
+    pub async fn set_active(
+        &self,
+        id: &UserId,
+        is_active: bool,
+        by: Option<&UserId>,
+    ) -> Result<User, AccountError> {
+        if !is_active {
+            self.check_not_last_admin(id).await?;
+        }
+        let event = if is_active {
+            "user.enable"
+        } else {
+            "user.disable"
+        };
+        let changed = self.update_user(id, event, by, |user| {
+            user.generation += u64::from(user.is_active != is_active);
+            user.is_active = is_active;
+            Ok(Vec::new())
+        });
+        changed.await
+    }
+
+    /// Deletes a user and their claims. Their tokens and sessions count no more.
+    ///
+    /// # Errors
+    /// They are the last active admin.
+    pub async fn delete(&self, id: &UserId, by: Option<&UserId>) -> Result<User, AccountError> {
+        self.check_not_last_admin(id).await?;
+        let found = self.versioned_user(id).await?;
+        let user = found.value;
+        let mut writes = vec![Write::remove(user_key(id)?, found.version)];
+        for key in [email_key(&user.email)?, username_key(&user.username)?] {
+            let claim: Option<Versioned<Claim>> = self.read(&key).await?;
+            writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
+        }
+        self.commit(&writes, "user.delete", by, id, None).await?;
+        Ok(user)
+    }
+
+    /// Refuses a change after which nobody could manage the server.
+    async fn check_not_last_admin(&self, id: &UserId) -> Result<(), AccountError> {
+        let is_admin = |user: &User| user.is_admin && user.is_active;
+        if !is_admin(&self.user(id).await?) {
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let users = self.users(after.as_ref(), PAGE).await?;
+            if users.iter().any(|user| is_admin(user) && user.id != *id) {
+                return Ok(());
+            }
+            match users.last() {
+                Some(last) if users.len() == PAGE => after = Some(last.id.clone()),
+                _ => return Err(AccountError::LastAdmin),
+            }
+        }
+    }
+}
