@@ -13,11 +13,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::UserId;
 use super::name::{Email, Username};
 use super::password::{Password, PasswordError};
 use super::refresh_token::hex;
 use super::user::User;
-use super::UserId;
 use crate::port::{
     Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
     Transactions, Version,
@@ -264,7 +264,10 @@ impl Accounts {
             Write::put(email_key(&user.email)?, None, &claim)?,
             Write::put(username_key(&user.username)?, None, &claim)?,
         ];
-        match self.commit(&writes, "user.create", by, &user.id, None).await {
+        match self
+            .commit(&writes, "user.create", by, &user.id, None)
+            .await
+        {
             Ok(()) => Ok(user),
             Err(PortError::Conflict(_)) => Err(self.taken(&user.email).await?),
             Err(error) => Err(error.into()),
@@ -416,6 +419,3 @@ fn email_key(email: &Email) -> Result<RecordKey, PortError> {
 fn username_key(name: &Username) -> Result<RecordKey, PortError> {
     key("username", &name.identity().hex(64))
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,8 +22,11 @@ pub trait Passwords: Send + Sync {
     fn hash<'a>(&'a self, password: &'a Password) -> Pending<'a, String>;
 
     /// Compares a password with a hash. Without a hash it takes as long, so that the time tells nothing.
-    fn compare<'a>(&'a self, password: &'a Password, hash: Option<&'a str>)
-    -> Pending<'a, Compared>;
+    fn compare<'a>(
+        &'a self,
+        password: &'a Password,
+        hash: Option<&'a str>,
+    ) -> Pending<'a, Compared>;
 }
 
 /// Random bits, and signatures by a key that never leaves the server.

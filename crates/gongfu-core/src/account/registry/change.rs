@@ -56,7 +56,8 @@ impl Accounts {
             writes.extend(moved.ok_or(AccountError::UsernameTaken)?);
         }
         let renamed = self.update_user(id, "user.rename", Some(id), |user| {
-            user.email.clone_from(email.as_ref().unwrap_or(&before.email));
+            user.email
+                .clone_from(email.as_ref().unwrap_or(&before.email));
             user.username
                 .clone_from(username.as_ref().unwrap_or(&before.username));
             Ok(writes.clone())

@@ -100,7 +100,8 @@ impl Accounts {
             is_ended: false,
         };
         let write = Write::put(key("family", id.as_str())?, None, &family)?;
-        self.commit_family(write, "session.begin", &id, &family).await?;
+        self.commit_family(write, "session.begin", &id, &family)
+            .await?;
         self.issue(&id, &family, 0)
     }
 

@@ -100,8 +100,8 @@ impl Accounts {
     /// The store fails.
     pub async fn tokens(&self, user: &UserId) -> Result<Vec<ApiTokenRecord>, AccountError> {
         let mut tokens = Vec::new();
-        let places = self.parts.records.list(&key("tokens", user.as_str())?);
-        for (_, record) in places.await? {
+        let places = key("tokens", user.as_str())?;
+        for (_, record) in self.parts.records.list(&places).await? {
             let place: TokenPlace = serde_json::from_slice(&record.value)
                 .map_err(|error| unreadable(&record.place, &error))?;
             let found: Option<Versioned<ApiTokenRecord>> =
