@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use gongfu_core::account::Password;
-use gongfu_core::port::{Compared, Passwords, Pending, Secrets, ready};
+use gongfu_core::port::{Compared, Passwords, Pending, PortError, Secrets, ready};
 use gongfu_core::skill::Digest;
 
 /// Hashes passwords by their digest, and counts the comparisons.
@@ -71,12 +71,13 @@ impl FakeSecrets {
 }
 
 impl Secrets for FakeSecrets {
-    fn fill(&self, bits: &mut [u8]) {
+    fn fill(&self, bits: &mut [u8]) -> Result<(), PortError> {
         let number = self.filled.fetch_add(1, Ordering::Relaxed);
         let stream = Digest::of(format!("{} {number}", self.key).as_bytes()).to_bytes();
         for (bit, random) in bits.iter_mut().zip(stream) {
             *bit = random;
         }
+        Ok(())
     }
 
     fn sign(&self, purpose: &'static str, message: &[u8]) -> [u8; 32] {

@@ -8,6 +8,7 @@ mod identity;
 mod sign_in;
 mod token;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -176,6 +177,13 @@ struct Claim {
     user: UserId,
 }
 
+/// The active admins of a server.
+#[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Admins {
+    active: BTreeSet<UserId>,
+}
+
 /// An entry of the server's audit.
 #[derive(Debug, Serialize)]
 struct AccountEvent<'a> {
@@ -208,11 +216,11 @@ impl Accounts {
         self.parts.clock.now()
     }
 
-    /// Random bits as hexadecimal digits.
-    fn random<const BYTES: usize>(&self) -> [u8; BYTES] {
+    /// Random bits.
+    fn random<const BYTES: usize>(&self) -> Result<[u8; BYTES], PortError> {
         let mut bits = [0; BYTES];
-        self.parts.secrets.fill(&mut bits);
-        bits
+        self.parts.secrets.fill(&mut bits)?;
+        Ok(bits)
     }
 
     /// Registers a user, where the settings let anybody.
@@ -243,7 +251,7 @@ impl Accounts {
             None => None,
         };
         let now = self.now();
-        let id = UserId::new(&hex(&self.random::<16>()))
+        let id = UserId::new(&hex(&self.random::<16>()?))
             .map_err(|error| PortError::Other(error.into()))?;
         let user = User {
             id,
@@ -259,28 +267,69 @@ impl Accounts {
         let claim = Claim {
             user: user.id.clone(),
         };
-        let writes = [
-            Write::put(user_key(&user.id)?, None, &user)?,
-            Write::put(email_key(&user.email)?, None, &claim)?,
-            Write::put(username_key(&user.username)?, None, &claim)?,
-        ];
-        match self
-            .commit(&writes, "user.create", by, &user.id, None)
-            .await
-        {
-            Ok(()) => Ok(user),
-            Err(PortError::Conflict(_)) => Err(self.taken(&user.email).await?),
-            Err(error) => Err(error.into()),
+        for _ in 0..MAX_ATTEMPTS {
+            let mut writes = vec![
+                Write::put(user_key(&user.id)?, None, &user)?,
+                Write::put(email_key(&user.email)?, None, &claim)?,
+                Write::put(username_key(&user.username)?, None, &claim)?,
+            ];
+            if user.is_admin {
+                writes.extend(self.admin_write(&user.id, true).await?);
+            }
+            match self
+                .commit(&writes, "user.create", by, &user.id, None)
+                .await
+            {
+                Ok(()) => return Ok(user),
+                Err(PortError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if let Some(taken) = self.taken(&user.email, &user.username).await? {
+                return Err(taken);
+            }
         }
+        Err(busy("list of admins").into())
     }
 
-    /// Which of the two is taken.
-    async fn taken(&self, email: &Email) -> Result<AccountError, PortError> {
-        let claim: Option<Versioned<Claim>> = self.read(&email_key(email)?).await?;
-        Ok(match claim {
-            Some(_) => AccountError::EmailTaken,
-            None => AccountError::UsernameTaken,
-        })
+    /// The write that makes a user an active admin, or no longer one; `None` where nothing changes.
+    ///
+    /// All of them are one record, so that two admins who disable each other at once are a conflict.
+    async fn admin_write(
+        &self,
+        id: &UserId,
+        is_admin: bool,
+    ) -> Result<Option<Write>, AccountError> {
+        let key = RecordKey::new("admins").map_err(PortError::from)?;
+        let before: Option<Versioned<Admins>> = self.read(&key).await?;
+        let (mut admins, version) = match before {
+            Some(before) => (before.value, Some(before.version)),
+            None => (Admins::default(), None),
+        };
+        let is_changed = if is_admin {
+            admins.active.insert(id.clone())
+        } else {
+            admins.active.remove(id)
+        };
+        if !is_changed {
+            return Ok(None);
+        }
+        if admins.active.is_empty() {
+            return Err(AccountError::LastAdmin);
+        }
+        Ok(Some(Write::put(key, version, &admins)?))
+    }
+
+    /// Which of the two is taken, if one is.
+    async fn taken(
+        &self,
+        email: &Email,
+        name: &Username,
+    ) -> Result<Option<AccountError>, PortError> {
+        if self.read::<Claim>(&email_key(email)?).await?.is_some() {
+            return Ok(Some(AccountError::EmailTaken));
+        }
+        let claim: Option<Versioned<Claim>> = self.read(&username_key(name)?).await?;
+        Ok(claim.map(|_| AccountError::UsernameTaken))
     }
 
     /// A user by their id.

@@ -1,6 +1,6 @@
 //! What accounts need of the outside: hashing of passwords, random bits, a key of the server.
 
-use super::Pending;
+use super::{Pending, PortError};
 use crate::account::Password;
 
 /// The result of comparing a password.
@@ -32,7 +32,10 @@ pub trait Passwords: Send + Sync {
 /// Random bits, and signatures by a key that never leaves the server.
 pub trait Secrets: Send + Sync {
     /// Fills a buffer with random bits.
-    fn fill(&self, bits: &mut [u8]);
+    ///
+    /// # Errors
+    /// The system has none.
+    fn fill(&self, bits: &mut [u8]) -> Result<(), PortError>;
 
     /// The signature of a message (HMAC-SHA-256). A `purpose` keeps signatures of one kind from passing for
     /// another.

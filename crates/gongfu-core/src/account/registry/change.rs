@@ -1,14 +1,12 @@
 //! Changes of users: by themselves, and by admins.
 
 use super::{
-    AccountError, Accounts, Claim, Versioned, Write, email_key, unreadable, user_key, username_key,
+    AccountError, Accounts, Claim, MAX_ATTEMPTS, Versioned, Write, busy, email_key, unreadable,
+    user_key, username_key,
 };
 use crate::account::user::User;
 use crate::account::{Email, Password, UserId, Username};
 use crate::port::{Compared, PortError, RecordKey};
-
-/// The number of users that are read at once.
-const PAGE: usize = 500;
 
 impl Accounts {
     /// The users in the order of their ids, after one of them.
@@ -130,20 +128,30 @@ impl Accounts {
         is_active: bool,
         by: Option<&UserId>,
     ) -> Result<User, AccountError> {
-        if !is_active {
-            self.check_not_last_admin(id).await?;
-        }
         let event = if is_active {
             "user.enable"
         } else {
             "user.disable"
         };
-        let changed = self.update_user(id, event, by, |user| {
-            user.generation += u64::from(user.is_active != is_active);
+        for _ in 0..MAX_ATTEMPTS {
+            let found = self.versioned_user(id).await?;
+            let mut user = found.value;
+            if user.is_active == is_active {
+                return Ok(user);
+            }
+            user.generation += 1;
             user.is_active = is_active;
-            Ok(Vec::new())
-        });
-        changed.await
+            user.updated = self.now().0;
+            let mut writes = vec![Write::put(user_key(id)?, Some(found.version), &user)?];
+            let admin = self.admin_write(id, is_active && user.is_admin);
+            writes.extend(admin.await?);
+            match self.commit(&writes, event, by, id, None).await {
+                Ok(()) => return Ok(user),
+                Err(PortError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(busy("user").into())
     }
 
     /// Deletes a user and their claims. Their tokens and sessions count no more.
@@ -151,34 +159,21 @@ impl Accounts {
     /// # Errors
     /// They are the last active admin.
     pub async fn delete(&self, id: &UserId, by: Option<&UserId>) -> Result<User, AccountError> {
-        self.check_not_last_admin(id).await?;
-        let found = self.versioned_user(id).await?;
-        let user = found.value;
-        let mut writes = vec![Write::remove(user_key(id)?, found.version)];
-        for key in [email_key(&user.email)?, username_key(&user.username)?] {
-            let claim: Option<Versioned<Claim>> = self.read(&key).await?;
-            writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
-        }
-        self.commit(&writes, "user.delete", by, id, None).await?;
-        Ok(user)
-    }
-
-    /// Refuses a change after which nobody could manage the server.
-    async fn check_not_last_admin(&self, id: &UserId) -> Result<(), AccountError> {
-        let is_admin = |user: &User| user.is_admin && user.is_active;
-        if !is_admin(&self.user(id).await?) {
-            return Ok(());
-        }
-        let mut after = None;
-        loop {
-            let users = self.users(after.as_ref(), PAGE).await?;
-            if users.iter().any(|user| is_admin(user) && user.id != *id) {
-                return Ok(());
+        for _ in 0..MAX_ATTEMPTS {
+            let found = self.versioned_user(id).await?;
+            let user = found.value;
+            let mut writes = vec![Write::remove(user_key(id)?, found.version)];
+            for key in [email_key(&user.email)?, username_key(&user.username)?] {
+                let claim: Option<Versioned<Claim>> = self.read(&key).await?;
+                writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
             }
-            match users.last() {
-                Some(last) if users.len() == PAGE => after = Some(last.id.clone()),
-                _ => return Err(AccountError::LastAdmin),
+            writes.extend(self.admin_write(id, false).await?);
+            match self.commit(&writes, "user.delete", by, id, None).await {
+                Ok(()) => return Ok(user),
+                Err(PortError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
             }
         }
+        Err(busy("user").into())
     }
 }

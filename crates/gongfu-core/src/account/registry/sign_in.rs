@@ -86,7 +86,7 @@ impl Accounts {
         audience: &str,
     ) -> Result<SignIn, SignInError> {
         let now = self.now();
-        let id = FamilyId::of(self.random::<16>());
+        let id = FamilyId::of(self.random::<16>()?);
         let life = self.settings.family_life.saturating_mul(1_000);
         let family = Family {
             user: user.id.clone(),

@@ -68,9 +68,9 @@ impl Accounts {
         if let Some(why) = refusal {
             return Err(AccountError::Invalid(why));
         }
-        let token = ApiToken::of(&self.random::<28>());
+        let token = ApiToken::of(&self.random::<28>()?);
         let record = ApiTokenRecord {
-            id: hex(&self.random::<16>()),
+            id: hex(&self.random::<16>()?),
             user: user.clone(),
             name: name.to_owned(),
             scopes: new.scopes,
