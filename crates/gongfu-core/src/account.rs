@@ -3,13 +3,8 @@
 //! Knows nothing of passwords, tokens or requests: the surface that authenticates a call builds the
 //! [`Actor`], everything else only reads it.
 
-pub mod access_token;
-pub mod api_token;
-pub mod family;
 pub mod name;
 pub mod password;
-pub mod refresh_token;
-pub mod registry;
 pub mod scope;
 pub mod user;
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub use blobs::Blobs;
 pub use change_sets::ChangeSets;
-pub use credentials::{Compared, Passwords, Secrets};
+pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use gongfu_core::account::Password;
-use gongfu_core::port::{Compared, Passwords, Pending, PortError};
+use gongfu_core::port::{Comparison, Passwords, Pending, PortError};
 use password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use tokio::sync::Semaphore;
 
@@ -71,7 +71,7 @@ impl Passwords for Argon2Passwords {
         &'a self,
         password: &'a Password,
         hash: Option<&'a str>,
-    ) -> Pending<'a, Compared> {
+    ) -> Pending<'a, Comparison> {
         let password = password.as_bytes().to_vec();
         let hash = hash.map(str::to_owned);
         Box::pin(self.compute(move |buffer| compare(&password, hash.as_deref(), buffer)))
@@ -102,12 +102,12 @@ fn compare(
     password: &[u8],
     hash: Option<&str>,
     buffer: &mut Vec<Block>,
-) -> Result<Compared, PortError> {
+) -> Result<Comparison, PortError> {
     let today = params()?;
     let Some(text) = hash else {
         // As long as a comparison takes, so that nobody learns who has a password.
         output(password, &[0; SALT], &today, buffer)?;
-        return Ok(Compared::Different);
+        return Ok(Comparison::Different);
     };
     let hash = PasswordHash::new(text).map_err(broken)?;
     let is_known = hash.algorithm == Algorithm::Argon2id.ident()
@@ -127,9 +127,9 @@ fn compare(
     let is_outdated = (params.m_cost(), params.t_cost(), params.p_cost())
         != (today.m_cost(), today.t_cost(), today.p_cost());
     Ok(match (is_same, is_outdated) {
-        (false, _) => Compared::Different,
-        (true, false) => Compared::Same,
-        (true, true) => Compared::Outdated,
+        (false, _) => Comparison::Different,
+        (true, false) => Comparison::Same,
+        (true, true) => Comparison::Outdated,
     })
 }
 
@@ -162,7 +162,7 @@ mod tests {
     use std::sync::Arc;
 
     use gongfu_core::account::Password;
-    use gongfu_core::port::{Compared, Passwords as _};
+    use gongfu_core::port::{Comparison, Passwords as _};
 
     use super::Argon2Passwords;
 
@@ -183,10 +183,10 @@ mod tests {
         let compare = async |password: &Password, hash: Option<&str>| {
             passwords.compare(password, hash).await.unwrap()
         };
-        assert_eq!(compare(&right, Some(&hash)).await, Compared::Same);
+        assert_eq!(compare(&right, Some(&hash)).await, Comparison::Same);
         let wrong = password("three unrelated word");
-        assert_eq!(compare(&wrong, Some(&hash)).await, Compared::Different);
-        assert_eq!(compare(&right, None).await, Compared::Different);
+        assert_eq!(compare(&wrong, Some(&hash)).await, Comparison::Different);
+        assert_eq!(compare(&right, None).await, Comparison::Different);
     }
 
     #[tokio::test]
@@ -196,7 +196,7 @@ mod tests {
             "$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc";
         let passwords = Argon2Passwords::default();
         let compared = passwords.compare(&password("password"), Some(old)).await;
-        assert_eq!(compared.unwrap(), Compared::Outdated);
+        assert_eq!(compared.unwrap(), Comparison::Outdated);
         for broken in ["", "x", "$2b$12$abc", &old.replace("m=256", "m=4000000")] {
             let compared = passwords.compare(&password("password"), Some(broken)).await;
             assert!(compared.is_err(), "{broken}");

@@ -1,6 +1,6 @@
 //! The key of a server: a file of its home that only its owner may read.
 //!
-//! Whoever has the key can sign as the server, so it isn't in the database, whose copies go elsewhere. Without
+//! Anyone with the key can sign as the server, so it isn't in the database, whose copies go elsewhere. Without
 //! it every session ends; nothing else is lost.
 
 use std::io::{self, Read as _};
@@ -38,7 +38,9 @@ pub enum KeyError {
     )]
     Readable(String),
     /// It isn't a key.
-    #[error("{0} is no key; remove it, so that a new one is created and everybody signs in again")]
+    #[error(
+        "{0} is not a key; remove it, so that a new one is created and everybody signs in again"
+    )]
     Damaged(String),
 }
 
@@ -86,8 +88,10 @@ impl ServerKey {
         {
             use std::os::unix::fs::PermissionsExt as _;
             match file.metadata() {
-                Ok(metadata) if metadata.permissions().mode() & 0o077 == 0 => {}
-                Ok(_) => return Err(KeyError::Readable(place)),
+                Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
+                    return Err(KeyError::Readable(place));
+                }
+                Ok(_) => {}
                 Err(error) => return Err(KeyError::Io { place, error }),
             }
         }

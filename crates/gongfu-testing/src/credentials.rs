@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use gongfu_core::account::Password;
-use gongfu_core::port::{Compared, Passwords, Pending, PortError, Secrets, ready};
+use gongfu_core::port::{Comparison, Passwords, Pending, PortError, Secrets, ready};
 use gongfu_core::skill::Digest;
 
 /// Hashes passwords by their digest, and counts the comparisons.
@@ -40,14 +40,14 @@ impl Passwords for FakePasswords {
         &'a self,
         password: &'a Password,
         hash: Option<&'a str>,
-    ) -> Pending<'a, Compared> {
+    ) -> Pending<'a, Comparison> {
         self.compared.fetch_add(1, Ordering::Relaxed);
         let digest = Digest::of(password.as_bytes()).to_string();
         let is_same = hash.and_then(|hash| hash.split('$').nth(1)) == Some(&digest);
         ready(Ok(match (is_same, hash) {
-            (false, _) => Compared::Different,
-            (true, hash) if hash == Some(&self.of(password)) => Compared::Same,
-            (true, _) => Compared::Outdated,
+            (false, _) => Comparison::Different,
+            (true, hash) if hash == Some(&self.of(password)) => Comparison::Same,
+            (true, _) => Comparison::Outdated,
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! Scopes: what a credential may be used for.
+//! Scopes: the permissions of a credential.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::Access;
 
-/// What a credential may be used for (`spec`, "Accounts and authentication").
+/// A permission of a credential (`spec`, "Accounts and authentication").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Scope {
     /// Find, list and read skills and files.

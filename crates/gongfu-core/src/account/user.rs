@@ -36,7 +36,7 @@ pub struct User {
     pub updated: i64,
 }
 
-/// What a member of a team may do.
+/// The permission of a member of a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberRole {

@@ -5,8 +5,8 @@ use crate::account::Password;
 
 /// The result of comparing a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compared {
-    /// It is another one, or there is none to compare with.
+pub enum Comparison {
+    /// It is another one, or there is nothing to compare with.
     Different,
     /// It is the same.
     Same,
@@ -26,7 +26,7 @@ pub trait Passwords: Send + Sync {
         &'a self,
         password: &'a Password,
         hash: Option<&'a str>,
-    ) -> Pending<'a, Compared>;
+    ) -> Pending<'a, Comparison>;
 }
 
 /// Random bits, and signatures by a key that never leaves the server.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use gongfu_core::account::registry::{
-    AccountError, AccountParts, AccountSettings, Accounts, NewUser, Registration,
-};
 use gongfu_core::account::{Email, User, Username};
 use gongfu_core::audit;
 use gongfu_core::port::Records as _;
+use gongfu_core::registry::{
+    AccountError, AccountParts, AccountSettings, Accounts, NewUser, Registration,
+};
 use gongfu_testing::{FakePasswords, FakeSecrets, FixedClock, MemoryRecords, now};
 
 /// The password of every user.

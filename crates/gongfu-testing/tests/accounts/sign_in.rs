@@ -1,9 +1,13 @@
 //! Signing in, refreshing, and what ends a session.
 
-use gongfu_core::account::registry::{Credential, IdentityError, SignIn, SignInError};
+use gongfu_core::account::UserId;
+use gongfu_core::registry::{Credential, IdentityError, SignIn, SignInError};
 use gongfu_testing::now;
 
 use crate::fixture::{ISSUER, PASSWORD, Server};
+
+/// Something that ends a session of a user.
+type End = fn(&Server, &UserId, &SignIn);
 
 fn sign_in(server: &Server, name: &str) -> SignIn {
     now(server.accounts.sign_in(name, PASSWORD.to_owned())).unwrap()
@@ -138,7 +142,6 @@ fn session_ends_with_logout_password_and_user() {
     let server = Server::new();
     server.create("admin", true);
     let ann = server.register("ann").unwrap();
-    type End = fn(&Server, &gongfu_core::account::UserId, &SignIn);
     let ends: [End; 4] = [
         |server, _, tokens| now(server.accounts.sign_out(tokens.refresh.as_str())).unwrap(),
         |server, ann, _| now(server.accounts.set_password(ann, PASSWORD.to_owned(), None)).unwrap(),

@@ -1,8 +1,8 @@
 //! API tokens: created, used, revoked.
 
-use gongfu_core::account::registry::{AccountError, Credential, IdentityError, NewToken};
 use gongfu_core::account::{Scope, Scopes, User};
 use gongfu_core::port::{Clock as _, Timestamp};
+use gongfu_core::registry::{AccountError, Credential, IdentityError, NewToken};
 use gongfu_testing::now;
 
 use crate::fixture::{ISSUER, Server};
@@ -72,7 +72,7 @@ fn token_is_refused_for_one_reason_each() {
     let last = typo.pop().unwrap();
     typo.push(if last == '0' { '1' } else { '0' });
     assert!(matches!(refusal(&typo), IdentityError::Malformed));
-    let unknown = gongfu_core::account::api_token::ApiToken::of(&[7; 28]);
+    let unknown = gongfu_core::registry::api_token::ApiToken::of(&[7; 28]);
     assert!(matches!(refusal(unknown.as_str()), IdentityError::Unknown));
     // Only its user revokes it.
     for (user, id) in [(&bob, id.as_str()), (&ann, "0"), (&ann, "../x")] {

@@ -1,7 +1,7 @@
 //! Users: created once, renamed, disabled, deleted.
 
-use gongfu_core::account::registry::{AccountError, AccountParts, AccountSettings, Accounts};
 use gongfu_core::account::{Email, UserId, Username};
+use gongfu_core::registry::{AccountError, AccountParts, AccountSettings, Accounts};
 use gongfu_testing::{FakePasswords, FakeSecrets, FixedClock, MemoryRecords, now};
 
 use crate::fixture::{ISSUER, PASSWORD, Server, new_user};

@@ -1,12 +1,12 @@
 //! Changes of users: by themselves, and by admins.
 
 use super::{
-    AccountError, Accounts, Claim, MAX_ATTEMPTS, Versioned, Write, busy, email_key, unreadable,
+    AccountError, Accounts, Claim, MAX_ATTEMPTS, StoredValue, Write, busy, email_key, unreadable,
     user_key, username_key,
 };
-use crate::account::user::User;
+use crate::account::User;
 use crate::account::{Email, Password, UserId, Username};
-use crate::port::{Compared, PortError, RecordKey};
+use crate::port::{Comparison, PortError, RecordKey};
 
 impl Accounts {
     /// The users in the order of their ids, after one of them.
@@ -78,7 +78,7 @@ impl Accounts {
         }
         let claim = Claim { user: id.clone() };
         let mut writes = vec![Write::put(new, None, &claim)?];
-        let before: Option<Versioned<Claim>> = self.read(&old).await?;
+        let before: Option<StoredValue<Claim>> = self.read(&old).await?;
         writes.extend(before.map(|before| Write::remove(old, before.version)));
         Ok(Some(writes))
     }
@@ -92,8 +92,8 @@ impl Accounts {
         let password = Password::given(password).ok_or(AccountError::WrongPassword)?;
         let hash = user.password.as_deref();
         match self.parts.passwords.compare(&password, hash).await? {
-            Compared::Different => Err(AccountError::WrongPassword),
-            Compared::Same | Compared::Outdated => Ok(()),
+            Comparison::Different => Err(AccountError::WrongPassword),
+            Comparison::Same | Comparison::Outdated => Ok(()),
         }
     }
 
@@ -164,7 +164,7 @@ impl Accounts {
             let user = found.value;
             let mut writes = vec![Write::remove(user_key(id)?, found.version)];
             for key in [email_key(&user.email)?, username_key(&user.username)?] {
-                let claim: Option<Versioned<Claim>> = self.read(&key).await?;
+                let claim: Option<StoredValue<Claim>> = self.read(&key).await?;
                 writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
             }
             writes.extend(self.admin_write(id, false).await?);

@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::UserId;
-use super::scope::Scopes;
+use crate::account::Scopes;
+use crate::account::UserId;
 use crate::port::{Secrets, Timestamp};
 
 const PURPOSE: &str = "access token";

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AccountError, Accounts, MAX_ATTEMPTS, Versioned, Write, busy, key, unreadable};
-use crate::account::api_token::{ApiToken, ApiTokenRecord, MAX_NAME};
-use crate::account::refresh_token::hex;
+use super::api_token::{ApiToken, ApiTokenRecord, MAX_NAME};
+use super::hex::hex;
+use super::{AccountError, Accounts, MAX_ATTEMPTS, StoredValue, Write, busy, key, unreadable};
 use crate::account::{Scopes, UserId};
 use crate::port::{PortError, RecordKey, Timestamp};
 use crate::skill::Digest;
@@ -17,7 +17,7 @@ const MAX_TOKENS: usize = 100;
 pub struct NewToken {
     /// Its name, 1 to 100 characters.
     pub name: String,
-    /// What it may be used for.
+    /// Its scopes.
     pub scopes: Scopes,
     /// The only skills that it reaches, by name; `None` for all.
     pub skills: Option<Vec<String>>,
@@ -27,7 +27,7 @@ pub struct NewToken {
     pub expires: Option<Timestamp>,
 }
 
-/// Where the record of a token is: its user's list is kept by id, the record itself by the digest of its text.
+/// The place of a token's record: the list of a user is kept by id, the record itself by the digest of its text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokenPlace {
@@ -104,7 +104,7 @@ impl Accounts {
         for (_, record) in self.parts.records.list(&places).await? {
             let place: TokenPlace = serde_json::from_slice(&record.value)
                 .map_err(|error| unreadable(&record.place, &error))?;
-            let found: Option<Versioned<ApiTokenRecord>> =
+            let found: Option<StoredValue<ApiTokenRecord>> =
                 self.read(&key("token", &place.digest)?).await?;
             tokens.extend(found.map(|found| found.value));
         }
@@ -120,9 +120,9 @@ impl Accounts {
         let unknown = || AccountError::Unknown("token");
         let place = place_key(user, id).map_err(|_| unknown())?;
         for _ in 0..MAX_ATTEMPTS {
-            let found: Versioned<TokenPlace> = self.read(&place).await?.ok_or_else(unknown)?;
+            let found: StoredValue<TokenPlace> = self.read(&place).await?.ok_or_else(unknown)?;
             let token = key("token", &found.value.digest)?;
-            let record: Option<Versioned<ApiTokenRecord>> = self.read(&token).await?;
+            let record: Option<StoredValue<ApiTokenRecord>> = self.read(&token).await?;
             let mut record = record.ok_or_else(unknown)?;
             record.value.is_revoked = true;
             // The record stays, so that its token is refused as revoked and not as unknown.

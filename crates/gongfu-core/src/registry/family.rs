@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UserId;
-use super::scope::Scopes;
+use crate::account::Scopes;
+use crate::account::UserId;
 use crate::port::Timestamp;
 
 /// The time in which the token before the newest gets the same answer again, in milliseconds.
@@ -40,7 +40,7 @@ pub struct Family {
 
 /// The answer to a refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presented {
+pub enum RefreshOutcome {
     /// It was the newest: this is the number of its successor.
     Rotated(u32),
     /// It was used a moment ago: the successor with this number is answered again.
@@ -53,32 +53,32 @@ pub enum Presented {
 
 impl Family {
     /// Uses the token with a number.
-    pub fn present(&mut self, number: u32, now: Timestamp) -> Presented {
+    pub fn present(&mut self, number: u32, now: Timestamp) -> RefreshOutcome {
         if self.is_ended || self.expires <= now.0 {
-            return Presented::Ended;
+            return RefreshOutcome::Ended;
         }
         if number == self.newest
             && let Some(next) = self.newest.checked_add(1)
         {
             self.newest = next;
             self.rotated = now.0;
-            return Presented::Rotated(next);
+            return RefreshOutcome::Rotated(next);
         }
         // A clock that jumped back gives no more time.
         let since = now.0.saturating_sub(self.rotated);
         if self.newest.checked_sub(1) == Some(number) && (0..GRACE).contains(&since) {
-            return Presented::Repeated(self.newest);
+            return RefreshOutcome::Repeated(self.newest);
         }
         self.is_ended = true;
-        Presented::Reused
+        RefreshOutcome::Reused
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Family, Presented};
+    use super::{Family, RefreshOutcome};
+    use crate::account::Scopes;
     use crate::account::UserId;
-    use crate::account::scope::Scopes;
     use crate::port::Timestamp;
 
     fn family() -> Family {
@@ -99,26 +99,29 @@ mod tests {
     fn each_token_is_used_once() {
         let mut family = family();
         let mut at = |number, now| family.present(number, Timestamp(now));
-        assert_eq!(at(0, 1_000), Presented::Rotated(1));
-        assert_eq!(at(0, 10_999), Presented::Repeated(1));
-        assert_eq!(at(1, 11_000), Presented::Rotated(2));
-        assert_eq!(at(0, 11_001), Presented::Reused);
-        assert_eq!(at(2, 11_002), Presented::Ended);
+        assert_eq!(at(0, 1_000), RefreshOutcome::Rotated(1));
+        assert_eq!(at(0, 10_999), RefreshOutcome::Repeated(1));
+        assert_eq!(at(1, 11_000), RefreshOutcome::Rotated(2));
+        assert_eq!(at(0, 11_001), RefreshOutcome::Reused);
+        assert_eq!(at(2, 11_002), RefreshOutcome::Ended);
     }
 
     #[test]
     fn lost_answer_is_given_again_for_a_moment() {
         let mut one = family();
-        assert_eq!(one.present(0, Timestamp(1_000)), Presented::Rotated(1));
-        assert_eq!(one.present(0, Timestamp(11_000)), Presented::Reused);
+        assert_eq!(one.present(0, Timestamp(1_000)), RefreshOutcome::Rotated(1));
+        assert_eq!(one.present(0, Timestamp(11_000)), RefreshOutcome::Reused);
         // A clock that jumped back.
         let mut other = family();
-        assert_eq!(other.present(0, Timestamp(5_000)), Presented::Rotated(1));
-        assert_eq!(other.present(0, Timestamp(4_000)), Presented::Reused);
+        assert_eq!(
+            other.present(0, Timestamp(5_000)),
+            RefreshOutcome::Rotated(1)
+        );
+        assert_eq!(other.present(0, Timestamp(4_000)), RefreshOutcome::Reused);
         // A number from the future was forged, or the database is an old copy.
         let mut third = family();
-        assert_eq!(third.present(7, Timestamp(5_000)), Presented::Reused);
+        assert_eq!(third.present(7, Timestamp(5_000)), RefreshOutcome::Reused);
         let mut old = family();
-        assert_eq!(old.present(0, Timestamp(1_000_000)), Presented::Ended);
+        assert_eq!(old.present(0, Timestamp(1_000_000)), RefreshOutcome::Ended);
     }
 }

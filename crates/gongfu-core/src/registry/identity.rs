@@ -1,11 +1,11 @@
-//! Who a credential is.
+//! The identity behind a credential.
 
+use super::access_token::{AccessToken, AccessTokenError};
+use super::api_token::{self, ApiToken, ApiTokenRecord};
+use super::family::Family;
 use super::token::token_key;
-use super::{AccountError, Accounts, Versioned, key};
-use crate::account::access_token::{AccessToken, AccessTokenError};
-use crate::account::api_token::{self, ApiToken, ApiTokenRecord};
-use crate::account::family::Family;
-use crate::account::user::User;
+use super::{AccountError, Accounts, StoredValue, key};
+use crate::account::User;
 use crate::account::{Email, Scopes, UserId};
 use crate::port::PortError;
 
@@ -81,7 +81,7 @@ impl Accounts {
             AccessTokenError::Expired => IdentityError::Expired,
             AccessTokenError::Audience => IdentityError::Audience,
         })?;
-        let family: Option<Versioned<Family>> = self.read(&key("family", &claims.sid)?).await?;
+        let family: Option<StoredValue<Family>> = self.read(&key("family", &claims.sid)?).await?;
         let family = family.ok_or(IdentityError::Revoked)?.value;
         let user = self.active(&claims.sub).await?;
         if family.is_ended || family.user != user.id || family.generation != user.generation {
@@ -100,7 +100,7 @@ impl Accounts {
 
     async fn identify_token(&self, token: &ApiToken) -> Result<Identity, IdentityError> {
         let key = token_key(&token.digest())?;
-        let record: Option<Versioned<ApiTokenRecord>> = self.read(&key).await?;
+        let record: Option<StoredValue<ApiTokenRecord>> = self.read(&key).await?;
         let record = record.ok_or(IdentityError::Unknown)?.value;
         if record.is_revoked {
             return Err(IdentityError::Revoked);

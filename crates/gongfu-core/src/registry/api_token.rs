@@ -7,8 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::UserId;
-use super::scope::Scopes;
+use super::hex::{hex, is_hex};
+use crate::account::Scopes;
+use crate::account::UserId;
 use crate::port::Timestamp;
 use crate::skill::Digest;
 
@@ -28,21 +29,15 @@ pub struct ApiToken(String);
 impl ApiToken {
     /// The token of 224 random bits.
     pub fn of(bits: &[u8; RANDOM_DIGITS / 2]) -> Self {
-        let mut text = String::with_capacity(PREFIX.len() + DIGITS);
-        text.push_str(PREFIX);
-        for byte in bits {
-            text.push_str(&format!("{byte:02x}"));
-        }
-        let check = crc32fast::hash(text[PREFIX.len()..].as_bytes());
-        text.push_str(&format!("{check:08x}"));
-        Self(text)
+        let random = hex(bits);
+        let check = crc32fast::hash(random.as_bytes());
+        Self(format!("{PREFIX}{random}{check:08x}"))
     }
 
     /// Reads a token; `None` for a text of another form or with another check sum.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if digits.len() != DIGITS || !digits.bytes().all(is_digit) {
+        if !is_hex(digits, DIGITS) {
             return None;
         }
         let (random, check) = digits.split_at(RANDOM_DIGITS);
@@ -78,7 +73,7 @@ pub struct ApiTokenRecord {
     pub user: UserId,
     /// Its name, for its user.
     pub name: String,
-    /// What it may be used for.
+    /// Its scopes.
     pub scopes: Scopes,
     /// The only skills that it reaches, by name; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,14 +1,14 @@
 //! Signing in by password, refreshing, and signing out.
 
-use super::{AccountError, Accounts, MAX_ATTEMPTS, Versioned, Write, busy, key};
-use crate::account::access_token::{AccessToken, Claims};
-use crate::account::family::{Family, Presented};
-use crate::account::refresh_token::{FamilyId, RefreshToken};
-use crate::account::user::User;
+use super::access_token::{AccessToken, Claims};
+use super::family::{Family, RefreshOutcome};
+use super::refresh_token::{FamilyId, RefreshToken};
+use super::{AccountError, Accounts, MAX_ATTEMPTS, StoredValue, Write, busy, key};
+use crate::account::User;
 use crate::account::{Password, Scopes};
-use crate::port::{Compared, PortError, RecordKey};
+use crate::port::{Comparison, PortError, RecordKey};
 
-/// What a sign-in gives to its client.
+/// The tokens that a sign-in gives to its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignIn {
     /// For requests.
@@ -26,7 +26,7 @@ pub enum SignInError {
     #[error("the name or the password is wrong")]
     Refused,
     /// The refresh token isn't one, has expired or was revoked.
-    #[error("the refresh token is no longer valid; sign in again")]
+    #[error("the refresh token has expired or was revoked; sign in again")]
     Ended,
     /// The refresh token was used before: its whole family is ended.
     #[error("the refresh token was used twice, so this sign-in was ended; sign in again")]
@@ -50,10 +50,10 @@ impl Accounts {
         let password = Password::given(password).ok_or(SignInError::Refused)?;
         let hash = user.as_ref().and_then(|user| user.password.as_deref());
         let compared = self.parts.passwords.compare(&password, hash).await?;
-        let Some(user) = user.filter(|_| compared != Compared::Different) else {
+        let Some(user) = user.filter(|_| compared != Comparison::Different) else {
             return Err(SignInError::Refused);
         };
-        if compared == Compared::Outdated {
+        if compared == Comparison::Outdated {
             self.rehash(&user, &password).await;
         }
         let (scopes, audience) = (Scopes::of_user(user.is_admin), &self.settings.issuer);
@@ -121,10 +121,10 @@ impl Accounts {
                 Err(error) => return Err(error.into_store().into()),
             }
             let (next, event) = match family.present(number, self.now()) {
-                Presented::Rotated(next) => (Some(next), "session.refresh"),
-                Presented::Repeated(next) => return self.issue(&id, &family, next),
-                Presented::Reused => (None, "session.reuse"),
-                Presented::Ended => return Err(SignInError::Ended),
+                RefreshOutcome::Rotated(next) => (Some(next), "session.refresh"),
+                RefreshOutcome::Repeated(next) => return self.issue(&id, &family, next),
+                RefreshOutcome::Reused => (None, "session.reuse"),
+                RefreshOutcome::Ended => return Err(SignInError::Ended),
             };
             let write = Write::put(key, Some(found.version), &family)?;
             match self.commit_family(write, event, &id, &family).await {
@@ -161,7 +161,7 @@ impl Accounts {
         Err(busy("session").into())
     }
 
-    async fn family(&self, id: &FamilyId) -> Result<(RecordKey, Versioned<Family>), SignInError> {
+    async fn family(&self, id: &FamilyId) -> Result<(RecordKey, StoredValue<Family>), SignInError> {
         let key = key("family", id.as_str())?;
         let found = self.read(&key).await?.ok_or(SignInError::Ended)?;
         Ok((key, found))

@@ -1,10 +1,15 @@
-//! The accounts of a server: users, their credentials, and who a credential is.
+//! The registry of a server: users, their credentials, and the identity behind a credential.
 //!
 //! A user, the claims to an address and a name, tokens and families are records of the server itself. Each change
 //! is one commit, with its entry in the audit.
 
+pub mod access_token;
+pub mod api_token;
 mod change;
+pub mod family;
+mod hex;
 mod identity;
+pub mod refresh_token;
 mod sign_in;
 mod token;
 
@@ -14,11 +19,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::UserId;
-use super::name::{Email, Username};
-use super::password::{Password, PasswordError};
-use super::refresh_token::hex;
-use super::user::User;
+use self::hex::hex;
+use crate::account::password::PasswordError;
+use crate::account::{Email, Password, User, UserId, Username};
 use crate::port::{
     Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
     Transactions, Version,
@@ -31,7 +34,7 @@ pub use token::NewToken;
 /// The number of attempts of a change while others change the same records.
 const MAX_ATTEMPTS: usize = 16;
 
-/// Who may register.
+/// The people who may register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Registration {
     /// Nobody: an admin creates users.
@@ -44,7 +47,7 @@ pub enum Registration {
 /// The settings of accounts.
 #[derive(Debug, Clone)]
 pub struct AccountSettings {
-    /// Who may register.
+    /// The people who may register.
     pub registration: Registration,
     /// The URL of the server as its clients see it.
     pub issuer: String,
@@ -66,7 +69,7 @@ impl AccountSettings {
     }
 }
 
-/// What accounts are made of.
+/// The parts that accounts need.
 #[derive(Clone)]
 pub struct AccountParts {
     /// The records of the server.
@@ -132,7 +135,7 @@ pub struct NewUser {
 }
 
 /// A record with its version.
-pub(super) struct Versioned<T> {
+pub(super) struct StoredValue<T> {
     pub(super) value: T,
     pub(super) version: Version,
 }
@@ -300,7 +303,7 @@ impl Accounts {
         is_admin: bool,
     ) -> Result<Option<Write>, AccountError> {
         let key = RecordKey::new("admins").map_err(PortError::from)?;
-        let before: Option<Versioned<Admins>> = self.read(&key).await?;
+        let before: Option<StoredValue<Admins>> = self.read(&key).await?;
         let (mut admins, version) = match before {
             Some(before) => (before.value, Some(before.version)),
             None => (Admins::default(), None),
@@ -319,7 +322,7 @@ impl Accounts {
         Ok(Some(Write::put(key, version, &admins)?))
     }
 
-    /// Which of the two is taken, if one is.
+    /// The error where one of the two is taken.
     async fn taken(
         &self,
         email: &Email,
@@ -328,19 +331,19 @@ impl Accounts {
         if self.read::<Claim>(&email_key(email)?).await?.is_some() {
             return Ok(Some(AccountError::EmailTaken));
         }
-        let claim: Option<Versioned<Claim>> = self.read(&username_key(name)?).await?;
+        let claim: Option<StoredValue<Claim>> = self.read(&username_key(name)?).await?;
         Ok(claim.map(|_| AccountError::UsernameTaken))
     }
 
     /// A user by their id.
     ///
     /// # Errors
-    /// There is none.
+    /// No user has it.
     pub async fn user(&self, id: &UserId) -> Result<User, AccountError> {
         Ok(self.versioned_user(id).await?.value)
     }
 
-    async fn versioned_user(&self, id: &UserId) -> Result<Versioned<User>, AccountError> {
+    async fn versioned_user(&self, id: &UserId) -> Result<StoredValue<User>, AccountError> {
         let user = self.read(&user_key(id)?).await?;
         user.ok_or(AccountError::Unknown("user"))
     }
@@ -348,14 +351,14 @@ impl Accounts {
     /// A user by their name or address.
     ///
     /// # Errors
-    /// There is none.
+    /// No user has it.
     pub async fn find(&self, name_or_email: &str) -> Result<User, AccountError> {
         let key = match (Email::new(name_or_email), Username::new(name_or_email)) {
             (Ok(email), _) => email_key(&email)?,
             (_, Ok(name)) => username_key(&name)?,
             _ => return Err(AccountError::Unknown("user")),
         };
-        let claim: Option<Versioned<Claim>> = self.read(&key).await?;
+        let claim: Option<StoredValue<Claim>> = self.read(&key).await?;
         let claim = claim.ok_or(AccountError::Unknown("user"))?;
         self.user(&claim.value.user).await
     }
@@ -386,13 +389,13 @@ impl Accounts {
     async fn read<T: DeserializeOwned>(
         &self,
         key: &RecordKey,
-    ) -> Result<Option<Versioned<T>>, PortError> {
+    ) -> Result<Option<StoredValue<T>>, PortError> {
         let Some(record) = self.parts.records.get(key).await? else {
             return Ok(None);
         };
         let value = serde_json::from_slice(&record.value)
             .map_err(|error| unreadable(&record.place, &error))?;
-        Ok(Some(Versioned {
+        Ok(Some(StoredValue {
             value,
             version: record.version,
         }))

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::hex::{bytes, hex, is_hex};
 use crate::port::Secrets;
 
 /// The start of every refresh token.
@@ -46,9 +47,7 @@ impl RefreshToken {
     /// The family and the number of a token; `None` for a text that this server didn't sign.
     pub fn read(text: &str, secrets: &dyn Secrets) -> Option<(FamilyId, u32)> {
         let digits = text.strip_prefix(PREFIX)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let length = FAMILY_DIGITS + NUMBER_DIGITS + SIGNATURE_DIGITS;
-        if digits.len() != length || !digits.bytes().all(is_digit) {
+        if !is_hex(digits, FAMILY_DIGITS + NUMBER_DIGITS + SIGNATURE_DIGITS) {
             return None;
         }
         let (signed, signature) = digits.split_at(FAMILY_DIGITS + NUMBER_DIGITS);
@@ -71,17 +70,4 @@ impl fmt::Debug for RefreshToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("RefreshToken")
     }
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes of hexadecimal digits.
-fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let pairs = (0..digits.len()).step_by(2);
-    pairs
-        .map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok())
-        .collect()
 }
