@@ -137,6 +137,10 @@ impl Secrets for ServerKey {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test damages the file behind its back"
+)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
