@@ -7,6 +7,7 @@ mod blobs;
 mod change_sets;
 mod environments;
 mod files;
+mod log_chain;
 mod records;
 mod sandbox;
 mod skills;
@@ -23,8 +24,10 @@ pub use blobs::Blobs;
 pub use change_sets::ChangeSets;
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
+pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{
-    Record, RecordKey, RecordKeyError, Records, Version, read_record, update_record,
+    LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
+    Transactions, Version, check_commit, check_entry, check_value, read_record, update_record,
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use skills::{Materialize, SkillSearch, SkillStore};
