@@ -58,8 +58,8 @@ pub struct ChainBreak {
 
 /// Logs that are kept whole, as hash chains.
 ///
-/// Whoever can write to the storage can also compute a chain of other entries, and a chain that lost its last entries is
-/// still one. Both show when the head is compared with one that was stored elsewhere.
+/// A program that can write to the storage can also compute a chain of other entries, and a chain that lost its last
+/// entries is still one. Both show when the head is compared with one that was stored elsewhere.
 pub trait LogChain: Send + Sync {
     /// Reads a whole log and computes its hashes again: answers its head, or the first entry that doesn't fit.
     fn verify<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Result<ChainHead, ChainBreak>>;
