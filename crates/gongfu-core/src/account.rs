@@ -3,7 +3,17 @@
 //! Knows nothing of passwords, tokens or requests: the surface that authenticates a call builds the
 //! [`Actor`], everything else only reads it.
 
+pub mod name;
+pub mod password;
+pub mod scope;
+pub mod user;
+
 use serde::{Deserialize, Serialize};
+
+pub use name::{Email, Username};
+pub use password::Password;
+pub use scope::{Scope, Scopes};
+pub use user::{MemberRole, Team, User};
 
 /// The owner of a space: nothing of one owner is visible to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +25,8 @@ pub enum Owner {
 }
 
 /// The identity of a user; never empty, never with characters that mean something in a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct UserId(String);
 
 /// A text that can't be a [`UserId`].
@@ -40,6 +51,20 @@ impl UserId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for UserId {
+    type Error = UserIdError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(&text)
+    }
+}
+
+impl From<UserId> for String {
+    fn from(id: UserId) -> Self {
+        id.0
     }
 }
 

@@ -22,6 +22,7 @@ pub mod place;
 
 pub mod port;
 pub mod project;
+pub mod registry;
 pub mod sandbox;
 pub mod search;
 pub mod shell;

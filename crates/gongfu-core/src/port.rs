@@ -5,8 +5,10 @@
 
 mod blobs;
 mod change_sets;
+mod credentials;
 mod environments;
 mod files;
+mod log_chain;
 mod records;
 mod sandbox;
 mod skills;
@@ -21,10 +23,13 @@ use std::sync::Arc;
 
 pub use blobs::Blobs;
 pub use change_sets::ChangeSets;
+pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
+pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{
-    Record, RecordKey, RecordKeyError, Records, Version, read_record, update_record,
+    LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
+    Transactions, Version, check_commit, check_entry, check_value, read_record, update_record,
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use skills::{Materialize, SkillSearch, SkillStore};

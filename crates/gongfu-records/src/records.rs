@@ -14,16 +14,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use gongfu_core::port::{Pending, PortError, Record, RecordKey, Records, Version, ready};
+use gongfu_core::port::{
+    MAX_VALUE, Pending, PortError, Record, RecordKey, Records, Version, check_entry, check_value,
+    ready,
+};
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind, Root};
-use serde_json::{Map, Value};
 
 use crate::log::{Log, LogReader};
 
-/// The longest value, in bytes.
-const MAX_VALUE: u64 = 16 * 1024 * 1024;
 /// The folder of the records and logs with several segments.
 const FOLDER: &str = "records";
 
@@ -69,7 +69,7 @@ impl FileRecords {
         value: Option<&[u8]>,
     ) -> Result<Option<Version>, PortError> {
         if let Some(value) = value {
-            check(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
+            check_value(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
         }
         let place = self.path_of(key);
         let failed = |error: io::Error| unavailable(disk::error_at(&place, &error));
@@ -182,7 +182,7 @@ fn read(folder: &Root, key: &RecordKey) -> Result<Option<Record>, PortError> {
             return Err(PortError::Unavailable(why));
         }
     };
-    check(&content.bytes).map_err(|why| {
+    check_value(&content.bytes).map_err(|why| {
         PortError::Unavailable(format!("{place} is damaged ({why}); repair or remove it"))
     })?;
     Ok(Some(Record {
@@ -190,15 +190,6 @@ fn read(folder: &Root, key: &RecordKey) -> Result<Option<Record>, PortError> {
         value: content.bytes,
         place,
     }))
-}
-
-/// Checks that a value is a JSON object of a length that is read back whole.
-fn check(value: &[u8]) -> Result<(), String> {
-    if value.len() as u64 >= MAX_VALUE {
-        return Err("it is 16 MiB or longer".to_owned());
-    }
-    let object = serde_json::from_slice::<Map<String, Value>>(value);
-    object.map(drop).map_err(|error| error.to_string())
 }
 
 fn unavailable(error: io::Error) -> PortError {
@@ -224,11 +215,9 @@ impl Records for FileRecords {
     }
 
     fn append<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()> {
-        if entry.contains(&b'\n') {
-            let why = "an entry of a log is one line".to_owned();
-            return ready(Err(PortError::Denied(why)));
-        }
-        ready(self.with_log(log, |log| log.append(entry)))
+        let appended =
+            check_entry(entry).and_then(|()| self.with_log(log, |log| log.append(entry)));
+        ready(appended)
     }
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {

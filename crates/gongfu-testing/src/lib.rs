@@ -11,6 +11,7 @@
 )]
 
 pub mod client;
+mod credentials;
 mod environments;
 mod folder;
 pub mod json;
@@ -21,6 +22,7 @@ mod spaces;
 pub mod story;
 mod time;
 
+pub use credentials::{FakePasswords, FakeSecrets};
 pub use environments::FakeEnvironments;
 pub use folder::TestFolder;
 pub use memory::{

@@ -12,6 +12,7 @@ mod layers;
 mod records;
 mod search;
 mod skills;
+mod transactions;
 
 pub use fault::{Fault, Faulty};
 pub use fixture::{Backend, Fixture, Storage};
@@ -29,18 +30,21 @@ pub enum Port {
     Blobs,
     /// Records and logs.
     Records,
+    /// Records that change together.
+    Transactions,
     /// Search over skills.
     Search,
 }
 
 impl Port {
     /// All ports that store.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Skills,
         Self::Files,
         Self::Layers,
         Self::Blobs,
         Self::Records,
+        Self::Transactions,
         Self::Search,
     ];
 
@@ -52,6 +56,7 @@ impl Port {
             Self::Layers => "layers",
             Self::Blobs => "blobs",
             Self::Records => "records",
+            Self::Transactions => "transactions",
             Self::Search => "search",
         }
     }
@@ -64,6 +69,7 @@ impl Port {
             Self::Layers => layers::PROMISES,
             Self::Blobs => blobs::PROMISES,
             Self::Records => records::PROMISES,
+            Self::Transactions => transactions::PROMISES,
             Self::Search => search::PROMISES,
         }
     }

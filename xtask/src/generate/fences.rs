@@ -232,6 +232,7 @@ const FENCES: &[(&str, &[Ban])] = &[
     ("gongfu-attack", SANDBOX),
     ("gongfu-core", NO_IO),
     ("gongfu-docker", SANDBOX),
+    ("gongfu-credentials", STORE),
     ("gongfu-environments", STORE),
     ("gongfu-files", ROOTED),
     (

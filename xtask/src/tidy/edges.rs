@@ -21,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gongfu-attack", &["gongfu-core", "gongfu-sandbox"]),
     ("gongfu-conformance", ALL),
     ("gongfu-core", &["gongfu-skills-ref"]),
+    ("gongfu-credentials", &["gongfu-core", "gongfu-files"]),
     ("gongfu-docker", &["gongfu-core", "gongfu-sandbox"]),
     ("gongfu-environments", &["gongfu-core", "gongfu-files"]),
     ("gongfu-files", &["gongfu-core"]),

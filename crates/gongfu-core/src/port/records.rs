@@ -4,10 +4,15 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::{Pending, PortError};
 use crate::skill::Digest;
 
+/// The length from which a value of a record is refused, in bytes.
+pub const MAX_VALUE: u64 = 16 * 1024 * 1024;
+/// The longest entry of a log, in bytes.
+pub const MAX_ENTRY: usize = 1024 * 1024;
 /// The limit of attempts when another process changes the record in between.
 const MAX_ATTEMPTS: usize = 64;
 
@@ -65,6 +70,26 @@ pub struct Record {
     pub place: String,
 }
 
+/// A change of one record as part of a commit; the fields are the arguments of [`Records::set`].
+#[derive(Debug, Clone, Copy)]
+pub struct RecordChange<'a> {
+    /// The record.
+    pub key: &'a RecordKey,
+    /// The version that it must still have; `None`: there must be no record.
+    pub expected: Option<Version>,
+    /// The new value; `None` removes the record.
+    pub value: Option<&'a [u8]>,
+}
+
+/// An entry that a commit adds to a log.
+#[derive(Debug, Clone, Copy)]
+pub struct LogEntry<'a> {
+    /// The log.
+    pub log: &'a RecordKey,
+    /// The entry, one line.
+    pub entry: &'a [u8],
+}
+
 /// Durable records and logs.
 ///
 /// Records are few and small (up to 16 MiB each). A value that isn't a JSON object is
@@ -87,12 +112,95 @@ pub trait Records: Send + Sync {
     /// The records whose key is `prefix`, or begins with it and a `/`, by key.
     fn list<'a>(&'a self, prefix: &'a RecordKey) -> Pending<'a, Vec<(RecordKey, Record)>>;
 
-    /// Adds an entry of one line to a log.
+    /// The records that [`Records::list`] answers, by key, from the first one after `after` on, at most `limit`.
+    ///
+    /// Each page is current by itself: a record that is created meanwhile appears if its key is still to come.
+    fn page<'a>(
+        &'a self,
+        prefix: &'a RecordKey,
+        after: Option<&'a RecordKey>,
+        limit: usize,
+    ) -> Pending<'a, Vec<(RecordKey, Record)>> {
+        Box::pin(async move {
+            let mut found = self.list(prefix).await?;
+            found.retain(|(key, _)| after.is_none_or(|after| key > after));
+            found.truncate(limit);
+            Ok(found)
+        })
+    }
+
+    /// Adds an entry of one line to a log. A longer one than [`MAX_ENTRY`] is [`PortError::Denied`].
     fn append<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()>;
 
     /// The last entries of a log, at most `limit`, the oldest first. Old entries may be gone: a log
     /// is bounded in size.
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>>;
+}
+
+/// Records that can change together.
+///
+/// Files don't implement it: nothing renames several files at once, so that a crash could leave half of a commit. Locally
+/// no change needs it. Accounts do, and with them there is a database.
+pub trait Transactions: Records {
+    /// Makes all changes and adds all entries, in this order, or nothing at all. Answers the new versions, one for each
+    /// change.
+    ///
+    /// A version that differs is [`PortError::Conflict`]; a record that is changed twice is [`PortError::Denied`].
+    fn commit<'a>(
+        &'a self,
+        changes: &'a [RecordChange<'a>],
+        entries: &'a [LogEntry<'a>],
+    ) -> Pending<'a, Vec<Option<Version>>>;
+}
+
+/// Checks that a commit is one that every backend takes: JSON objects, single lines, each record once.
+///
+/// # Errors
+/// [`PortError::Denied`] with the reason.
+pub fn check_commit(
+    changes: &[RecordChange<'_>],
+    entries: &[LogEntry<'_>],
+) -> Result<(), PortError> {
+    for (index, change) in changes.iter().enumerate() {
+        if let Some(value) = change.value {
+            check_value(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
+        }
+        let mut earlier = changes.iter().take(index);
+        if earlier.any(|earlier| earlier.key == change.key) {
+            let why = format!("the record `{}` is changed twice", change.key);
+            return Err(PortError::Denied(why));
+        }
+    }
+    entries
+        .iter()
+        .try_for_each(|entry| check_entry(entry.entry))
+}
+
+/// Checks that a value is a JSON object, and short enough to be read back whole.
+///
+/// # Errors
+/// The reason why it isn't.
+pub fn check_value(value: &[u8]) -> Result<(), String> {
+    if value.len() as u64 >= MAX_VALUE {
+        return Err("it is 16 MiB or longer".to_owned());
+    }
+    let object = serde_json::from_slice::<Map<String, Value>>(value);
+    object.map(drop).map_err(|error| error.to_string())
+}
+
+/// Checks that an entry of a log is one line, and not too long.
+///
+/// # Errors
+/// [`PortError::Denied`] with the reason.
+pub fn check_entry(entry: &[u8]) -> Result<(), PortError> {
+    let why = if entry.len() > MAX_ENTRY {
+        "an entry of a log has 1 MiB at most"
+    } else if entry.contains(&b'\n') {
+        "an entry of a log is one line"
+    } else {
+        return Ok(());
+    };
+    Err(PortError::Denied(why.to_owned()))
 }
 
 /// Reads a record as a typed value; the default where it doesn't exist.

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-use gongfu_core::port::{Pending, PortError, Record, RecordKey, Records, Version, ready};
+use gongfu_core::port::{
+    LogEntry, Pending, PortError, Record, RecordChange, RecordKey, Records, Transactions, Version,
+    check_commit, check_value, ready,
+};
 use gongfu_core::skill::Digest;
-use serde_json::{Map, Value};
 
 /// The records and logs of one space.
 #[derive(Debug, Default)]
@@ -28,26 +30,39 @@ impl MemoryRecords {
         records.insert(key.clone(), bytes.to_vec());
     }
 
-    fn replace(
+    /// Makes all changes and adds all entries, or none of them.
+    fn apply(
         &self,
-        key: &RecordKey,
-        expected: Option<Version>,
-        value: Option<&[u8]>,
-    ) -> Result<Option<Version>, PortError> {
-        if let Some(value) = value {
-            check(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
-        }
+        changes: &[RecordChange<'_>],
+        entries: &[LogEntry<'_>],
+    ) -> Result<Vec<Option<Version>>, PortError> {
+        check_commit(changes, entries)?;
         let mut records = self.records.lock().unwrap();
-        let current = records.get(key).map(|value| record(key, value));
-        if current.transpose()?.map(|record| record.version) != expected {
-            let why = format!("the record `{key}` has another version");
-            return Err(PortError::Conflict(why));
+        for change in changes {
+            let current = records.get(change.key);
+            let current = current.map(|value| record(change.key, value)).transpose()?;
+            if current.map(|record| record.version) != change.expected {
+                let why = format!("the record `{}` has another version", change.key);
+                return Err(PortError::Conflict(why));
+            }
         }
-        match value {
-            Some(value) => records.insert(key.clone(), value.to_vec()),
-            None => records.remove(key),
+        let reason = self.broken_logs.lock().unwrap();
+        if let (Some(reason), false) = (&*reason, entries.is_empty()) {
+            return Err(PortError::Unavailable(reason.clone()));
+        }
+        let mut logs = self.logs.lock().unwrap();
+        for LogEntry { log, entry } in entries {
+            let log = logs.entry((*log).clone()).or_default();
+            log.push(entry.to_vec());
+        }
+        let apply = |change: &RecordChange<'_>| {
+            match change.value {
+                Some(value) => records.insert(change.key.clone(), value.to_vec()),
+                None => records.remove(change.key),
+            };
+            change.value.map(Digest::of)
         };
-        Ok(value.map(Digest::of))
+        Ok(changes.iter().map(apply).collect())
     }
 
     /// Makes every following append fail for this reason, or work again.
@@ -68,7 +83,13 @@ impl Records for MemoryRecords {
         expected: Option<Version>,
         value: Option<&'a [u8]>,
     ) -> Pending<'a, Option<Version>> {
-        ready(self.replace(key, expected, value))
+        let change = RecordChange {
+            key,
+            expected,
+            value,
+        };
+        let versions = self.apply(&[change], &[]);
+        ready(versions.map(|versions| versions.into_iter().next().flatten()))
     }
 
     fn list<'a>(&'a self, prefix: &'a RecordKey) -> Pending<'a, Vec<(RecordKey, Record)>> {
@@ -82,16 +103,7 @@ impl Records for MemoryRecords {
     }
 
     fn append<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()> {
-        if let Some(reason) = &*self.broken_logs.lock().unwrap() {
-            return ready(Err(PortError::Unavailable(reason.clone())));
-        }
-        if entry.contains(&b'\n') {
-            let why = "an entry of a log is one line".to_owned();
-            return ready(Err(PortError::Denied(why)));
-        }
-        let mut logs = self.logs.lock().unwrap();
-        logs.entry(log.clone()).or_default().push(entry.to_vec());
-        ready(Ok(()))
+        ready(self.apply(&[], &[LogEntry { log, entry }]).map(drop))
     }
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
@@ -101,9 +113,19 @@ impl Records for MemoryRecords {
     }
 }
 
+impl Transactions for MemoryRecords {
+    fn commit<'a>(
+        &'a self,
+        changes: &'a [RecordChange<'a>],
+        entries: &'a [LogEntry<'a>],
+    ) -> Pending<'a, Vec<Option<Version>>> {
+        ready(self.apply(changes, entries))
+    }
+}
+
 fn record(key: &RecordKey, value: &[u8]) -> Result<Record, PortError> {
     let place = format!("the record `{key}`");
-    check(value).map_err(|why| {
+    check_value(value).map_err(|why| {
         PortError::Unavailable(format!("{place} is damaged ({why}); repair or remove it"))
     })?;
     Ok(Record {
@@ -111,9 +133,4 @@ fn record(key: &RecordKey, value: &[u8]) -> Result<Record, PortError> {
         version: Digest::of(value),
         place,
     })
-}
-
-/// Checks that a value is a JSON object.
-fn check(value: &[u8]) -> Result<(), serde_json::Error> {
-    serde_json::from_slice::<Map<String, Value>>(value).map(drop)
 }

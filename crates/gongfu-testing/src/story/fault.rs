@@ -10,8 +10,8 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
-    Change, FileContent, Files, FolderEntry, Pending, PortError, Record, RecordKey, Records,
-    SkillStore, SpaceParts, Version,
+    Change, FileContent, Files, FolderEntry, LogEntry, Pending, PortError, Record, RecordChange,
+    RecordKey, Records, SkillStore, SpaceParts, Transactions, Version,
 };
 use gongfu_core::skill::{Digest, SkillName, SkillPath};
 
@@ -27,15 +27,30 @@ pub enum Fault {
     RestartForgets,
     /// A write replaces what another one wrote in between.
     LastWriteWins,
+    /// A commit is made in pieces, of which some may be refused.
+    PiecemealCommit,
 }
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::OwnerIgnored,
         Self::RestartForgets,
         Self::LastWriteWins,
+        Self::PiecemealCommit,
     ];
+
+    /// Returns true if a port can have the fault.
+    pub fn is_possible_in(self, port: Port) -> bool {
+        match self {
+            Self::OwnerIgnored | Self::RestartForgets => true,
+            Self::LastWriteWins => matches!(
+                port,
+                Port::Skills | Port::Files | Port::Records | Port::Transactions
+            ),
+            Self::PiecemealCommit => port == Port::Transactions,
+        }
+    }
 
     /// The fault in words.
     pub fn as_str(self) -> &'static str {
@@ -43,6 +58,7 @@ impl Fault {
             Self::OwnerIgnored => "an ignored owner",
             Self::RestartForgets => "a restart that forgets",
             Self::LastWriteWins => "a last write that wins",
+            Self::PiecemealCommit => "a commit in pieces",
         }
     }
 }
@@ -71,6 +87,10 @@ impl Faulty {
 }
 
 impl Backend for Faulty {
+    fn offers(&self, port: Port) -> bool {
+        self.sound.offers(port)
+    }
+
     fn open(&self) -> Arc<dyn Storage> {
         let is_restart = self.was_opened.swap(true, Ordering::Relaxed);
         let forgets = is_restart && self.fault == Fault::RestartForgets;
@@ -110,8 +130,22 @@ impl Storage for FaultyStorage {
                 with_port(parts, self.port, self.sound.parts(&Owner::Local))
             }
             (Fault::RestartForgets, Some(empty)) => with_port(parts, self.port, empty.parts(owner)),
-            (Fault::RestartForgets, None) => parts,
             (Fault::LastWriteWins, _) => without_comparing(parts, self.port),
+            (Fault::RestartForgets, None) | (Fault::PiecemealCommit, _) => parts,
+        }
+    }
+
+    fn transactions(&self, owner: &Owner) -> Arc<dyn Transactions> {
+        let sound = self.sound.transactions(owner);
+        if self.port != Port::Transactions {
+            return sound;
+        }
+        match (self.fault, &self.empty) {
+            (Fault::OwnerIgnored, _) => self.sound.transactions(&Owner::Local),
+            (Fault::RestartForgets, Some(empty)) => empty.transactions(owner),
+            (Fault::RestartForgets, None) => sound,
+            (Fault::LastWriteWins, _) => Arc::new(LastWriteWins(sound)),
+            (Fault::PiecemealCommit, _) => Arc::new(PiecemealCommit(sound)),
         }
     }
 }
@@ -144,6 +178,8 @@ fn with_port(parts: SpaceParts, port: Port, other: SpaceParts) -> SpaceParts {
             search: other.search,
             ..parts
         },
+        // They are no part of a space.
+        Port::Transactions => parts,
     }
 }
 
@@ -162,7 +198,7 @@ fn without_comparing(parts: SpaceParts, port: Port) -> SpaceParts {
             records: Arc::new(LastWriteWins(parts.records)),
             ..parts
         },
-        Port::Layers | Port::Blobs | Port::Search => parts,
+        Port::Layers | Port::Blobs | Port::Search | Port::Transactions => parts,
     }
 }
 
@@ -230,7 +266,7 @@ impl SkillStore for LastWriteWins<Arc<dyn SkillStore>> {
     }
 }
 
-impl Records for LastWriteWins<Arc<dyn Records>> {
+impl<T: Records + ?Sized> Records for LastWriteWins<Arc<T>> {
     fn get<'a>(&'a self, key: &'a RecordKey) -> Pending<'a, Option<Record>> {
         self.0.get(key)
     }
@@ -262,5 +298,74 @@ impl Records for LastWriteWins<Arc<dyn Records>> {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.0.entries(log, limit)
+    }
+}
+
+impl Transactions for LastWriteWins<Arc<dyn Transactions>> {
+    fn commit<'a>(
+        &'a self,
+        changes: &'a [RecordChange<'a>],
+        entries: &'a [LogEntry<'a>],
+    ) -> Pending<'a, Vec<Option<Version>>> {
+        Box::pin(async move {
+            let mut current = Vec::new();
+            for change in changes {
+                let expected = self.0.get(change.key).await?;
+                current.push(RecordChange {
+                    expected: expected.map(|record| record.version),
+                    ..*change
+                });
+            }
+            self.0.commit(&current, entries).await
+        })
+    }
+}
+
+/// Records whose commits are made one change after the other.
+struct PiecemealCommit(Arc<dyn Transactions>);
+
+impl Records for PiecemealCommit {
+    fn get<'a>(&'a self, key: &'a RecordKey) -> Pending<'a, Option<Record>> {
+        self.0.get(key)
+    }
+
+    fn set<'a>(
+        &'a self,
+        key: &'a RecordKey,
+        expected: Option<Version>,
+        value: Option<&'a [u8]>,
+    ) -> Pending<'a, Option<Version>> {
+        self.0.set(key, expected, value)
+    }
+
+    fn list<'a>(&'a self, prefix: &'a RecordKey) -> Pending<'a, Vec<(RecordKey, Record)>> {
+        self.0.list(prefix)
+    }
+
+    fn append<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()> {
+        self.0.append(log, entry)
+    }
+
+    fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
+        self.0.entries(log, limit)
+    }
+}
+
+impl Transactions for PiecemealCommit {
+    fn commit<'a>(
+        &'a self,
+        changes: &'a [RecordChange<'a>],
+        entries: &'a [LogEntry<'a>],
+    ) -> Pending<'a, Vec<Option<Version>>> {
+        Box::pin(async move {
+            let mut versions = Vec::new();
+            for change in changes {
+                versions.extend(self.0.commit(&[*change], &[]).await?);
+            }
+            for entry in entries {
+                self.0.commit(&[], &[*entry]).await?;
+            }
+            Ok(versions)
+        })
     }
 }

@@ -3,18 +3,31 @@
 use std::sync::Arc;
 
 use gongfu_core::account::{Owner, UserId};
-use gongfu_core::port::{PortError, RecordKey, Space, SpaceParts};
+use gongfu_core::port::{PortError, RecordKey, Space, SpaceParts, Transactions};
 use gongfu_core::skill::Digest;
 use tokio::runtime::Runtime;
+
+use super::Port;
 
 /// Opened storage, as one process has it.
 pub trait Storage: Send + Sync {
     /// The parts of an owner's space. All parts of one owner share their state.
     fn parts(&self, owner: &Owner) -> SpaceParts;
+
+    /// The same records as those of the space, where they can change together.
+    ///
+    /// # Panics
+    /// The backend doesn't offer [`Port::Transactions`].
+    fn transactions(&self, _owner: &Owner) -> Arc<dyn Transactions> {
+        panic!("this backend has no transactions")
+    }
 }
 
 /// A backend that can be opened several times, as by processes that share it.
 pub trait Backend: Send + Sync {
+    /// Returns true if the backend implements a port, so that its promises are checked.
+    fn offers(&self, port: Port) -> bool;
+
     /// Opens the storage.
     fn open(&self) -> Arc<dyn Storage>;
 
@@ -45,7 +58,7 @@ impl Fixture {
         Self {
             storage: backend.open(),
             backend,
-            runtime: runtime.worker_threads(2).build().unwrap(),
+            runtime: runtime.worker_threads(2).enable_time().build().unwrap(),
         }
     }
 
@@ -63,6 +76,21 @@ impl Fixture {
         self.space(&ann())
     }
 
+    /// The transactions of the local person.
+    pub(super) fn transactions(&self) -> Arc<dyn Transactions> {
+        self.storage.transactions(&Owner::Local)
+    }
+
+    /// The transactions of a user.
+    pub(super) fn other_transactions(&self) -> Arc<dyn Transactions> {
+        self.storage.transactions(&ann())
+    }
+
+    /// The transactions of the local person in storage that is opened again.
+    pub(super) fn reopened_transactions(&self) -> Arc<dyn Transactions> {
+        self.backend.open().transactions(&Owner::Local)
+    }
+
     fn space(&self, owner: &Owner) -> Space {
         Space::new(self.storage.parts(owner))
     }
@@ -74,14 +102,23 @@ impl Fixture {
 
     /// Writes from several threads at once, every second one as another process.
     pub(super) fn write_at_once(&self, write: impl Fn(&Space, usize) + Sync) {
-        let spaces = [self.local(), self.reopened()];
-        std::thread::scope(|scope| {
-            for writer in 0..WRITERS {
-                let (space, write) = (&spaces[writer % 2], &write);
-                scope.spawn(move || write(space, writer));
-            }
-        });
+        write_to(&[self.local(), self.reopened()], write);
     }
+
+    /// The same with records that change together.
+    pub(super) fn commit_at_once(&self, write: impl Fn(&dyn Transactions, usize) + Sync) {
+        let records = [self.transactions(), self.reopened_transactions()];
+        write_to(&records, |records, writer| write(&**records, writer));
+    }
+}
+
+fn write_to<T: Sync>(targets: &[T; 2], write: impl Fn(&T, usize) + Sync) {
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (target, write) = (&targets[writer % 2], &write);
+            scope.spawn(move || write(target, writer));
+        }
+    });
 }
 
 /// Another owner than the local person.

@@ -1,7 +1,7 @@
 //! The promises of `Records`.
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
+use gongfu_core::port::{MAX_ENTRY, PortError, RecordKey, Space, read_record, update_record};
 use serde_json::{Map, Value};
 
 use super::fixture::{Fixture, assert_refused};
@@ -26,14 +26,18 @@ pub(super) const PROMISES: &[Promise] = &[
         damage_is_an_error,
     ),
     Promise::new("records below a prefix are listed, by key", lists_by_prefix),
+    Promise::new(
+        "records below a prefix are read in pages, each once",
+        reads_pages,
+    ),
     Promise::new("concurrent updates lose nothing", updates_lose_nothing),
     Promise::new(
         "the last entries of a log are read, the oldest first",
         reads_the_last_entries,
     ),
     Promise::new(
-        "an entry of several lines is refused",
-        refuses_several_lines,
+        "an entry of several lines, or of more than 1 MiB, is refused",
+        refuses_other_entries,
     ),
     Promise::new("concurrent appends lose nothing", appends_lose_nothing),
     Promise::broken_by(
@@ -109,7 +113,8 @@ fn conflict_changes_nothing(fixture: &Fixture) {
 fn refuses_other_values(fixture: &Fixture) {
     let space = fixture.local();
     let (records, key) = (space.records(), key("settings"));
-    for bad in ["", "[]", "1", "{", "{} {}", "null"] {
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(16 * 1024 * 1024));
+    for bad in [&long, "", "[]", "1", "{", "{} {}", "null"] {
         let set = fixture.wait(records.set(&key, None, Some(bad.as_bytes())));
         assert_refused!(set, PortError::Denied(_));
     }
@@ -154,6 +159,41 @@ fn lists_by_prefix(fixture: &Fixture) {
     assert_eq!(list("a/b"), ["a/b", "a/b/c", "a/b/c/d"]);
     assert_eq!(list("ab"), ["ab"]);
     assert_eq!(list("c"), [""; 0]);
+}
+
+fn reads_pages(fixture: &Fixture) {
+    let space = fixture.local();
+    let names = [
+        "a", "a-b", "a-b/c", "a/b", "a/b/c", "a/c-1_x", "a/d", "a0", "b",
+    ];
+    for name in names {
+        create(fixture, &space, name, b"{}");
+    }
+    let page = |prefix: &str, after: Option<&str>, limit| -> Vec<String> {
+        let (prefix, after) = (key(prefix), after.map(key));
+        let page = space.records().page(&prefix, after.as_ref(), limit);
+        let found = fixture.wait(page).unwrap();
+        assert!(found.iter().all(|(_, record)| record.value == b"{}"));
+        found.into_iter().map(|(key, _)| key.to_string()).collect()
+    };
+    let all = ["a", "a/b", "a/b/c", "a/c-1_x", "a/d"];
+    for limit in 1..=6 {
+        let mut read: Vec<String> = Vec::new();
+        loop {
+            let next = page("a", read.last().map(String::as_str), limit);
+            assert!(next.len() <= limit);
+            if next.is_empty() {
+                break;
+            }
+            read.extend(next);
+        }
+        assert_eq!(read, all, "in pages of {limit}");
+    }
+    // A record that is gone is still a place to go on from, as is one that isn't below the prefix.
+    assert_eq!(page("a", Some("a/bb"), 2), ["a/c-1_x", "a/d"]);
+    assert_eq!(page("a/b", Some("a"), 9), ["a/b", "a/b/c"]);
+    assert_eq!(page("a", Some("b"), 9), [""; 0]);
+    assert_eq!(page("a", None, 0), [""; 0]);
 }
 
 fn updates_lose_nothing(fixture: &Fixture) {
@@ -204,11 +244,19 @@ fn reads_the_last_entries(fixture: &Fixture) {
     assert_eq!(entries(fixture, &space, "log/of/another", 9), ["{}"]);
 }
 
-fn refuses_several_lines(fixture: &Fixture) {
+fn refuses_other_entries(fixture: &Fixture) {
     let space = fixture.local();
     let append = fixture.wait(space.records().append(&key("log"), b"{}\n{}"));
     assert_refused!(append, PortError::Denied(_));
+    let longest = vec![b'x'; MAX_ENTRY];
+    let longer = [&longest, &b"x"[..]].concat();
+    let append = fixture.wait(space.records().append(&key("log"), &longer));
+    assert_refused!(append, PortError::Denied(_));
     assert_eq!(entries(fixture, &space, "log", 10), [""; 0]);
+    fixture
+        .wait(space.records().append(&key("log"), &longest))
+        .unwrap();
+    assert_eq!(entries(fixture, &space, "log", 10).len(), 1);
 }
 
 fn appends_lose_nothing(fixture: &Fixture) {
@@ -245,6 +293,9 @@ fn owners_are_apart(fixture: &Fixture) {
     append(fixture, &local, "log", "local");
     assert_eq!(value(fixture, &other, "a/b"), None);
     assert_eq!(fixture.wait(other.records().list(&key("a"))).unwrap(), []);
+    let page = key("a");
+    let page = other.records().page(&page, None, 9);
+    assert_eq!(fixture.wait(page).unwrap(), []);
     assert_eq!(entries(fixture, &other, "log", 9), [""; 0]);
     create(fixture, &other, "a/b", b"{\"of\":\"other\"}");
     append(fixture, &other, "log", "other");

@@ -10,7 +10,7 @@ use gongfu_core::skill::Digest;
 use gongfu_files::{Home, LocalWorkspace};
 use gongfu_library::source::Settings;
 use gongfu_records::FileRecords;
-use gongfu_testing::story::{Backend, Storage};
+use gongfu_testing::story::{Backend, Port, Storage};
 use tempfile::TempDir;
 
 use crate::disk;
@@ -35,6 +35,10 @@ fn home(folder: &Path, owner: &Owner) -> PathBuf {
 }
 
 impl Backend for Files {
+    fn offers(&self, port: Port) -> bool {
+        port != Port::Transactions
+    }
+
     fn open(&self) -> Arc<dyn Storage> {
         Arc::new(Homes {
             folder: self.0.path().to_owned(),

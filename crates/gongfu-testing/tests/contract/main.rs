@@ -1,4 +1,4 @@
-//! The stories of the ports that store, on every backend: files and memory.
+//! The stories of the ports that store, on every backend: files, memory and SQLite.
 //!
 //! `just contract` prints a table of them. A fault that is planted in a port must break every promise
 //! that names it, on every backend.
@@ -11,6 +11,7 @@
 mod disk;
 mod files;
 mod memory;
+mod sqlite;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -22,7 +23,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 type NamedBackend = (&'static str, fn() -> Box<dyn Backend>);
 
 /// One line for each backend.
-const BACKENDS: &[NamedBackend] = &[("files", files::backend), ("memory", memory::backend)];
+const BACKENDS: &[NamedBackend] = &[
+    ("files", files::backend),
+    ("memory", memory::backend),
+    ("sqlite", sqlite::backend),
+];
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--table") {
@@ -35,6 +40,9 @@ fn main() -> ExitCode {
     for port in Port::ALL {
         for promise in port.promises() {
             for &(name, backend) in BACKENDS {
+                if !backend().offers(port) {
+                    continue;
+                }
                 let title = format!("{}::{name}: {}", port.as_str(), promise.text);
                 trials.push(Trial::test(title, move || {
                     (promise.check)(&Fixture::new(backend()));
@@ -62,15 +70,13 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Checks that an ignored owner and a lost restart are planted in every port, and that a write without
-/// a comparison is planted where writes compare.
+/// Checks that each fault is planted in every port that can have it.
 fn each_port_has_plants() -> Result<(), Failed> {
     for port in Port::ALL {
         for fault in Fault::ALL {
-            let compares = matches!(port, Port::Skills | Port::Files | Port::Records);
             let mut promises = port.promises().iter();
             let is_planted = promises.any(|promise| promise.broken_by == Some(fault));
-            if is_planted != (compares || fault != Fault::LastWriteWins) {
+            if is_planted != fault.is_possible_in(port) {
                 return Err(format!("{}: {}", port.as_str(), fault.as_str()).into());
             }
         }
@@ -102,15 +108,20 @@ fn table() -> ExitCode {
             let backends = BACKENDS.iter().map(|(_, backend)| *backend);
             let sound: Vec<_> = backends
                 .clone()
-                .map(|backend| cell(is_kept(promise, backend()), "kept", "BROKEN"))
+                .map(|backend| match backend() {
+                    backend if backend.offers(port) => {
+                        cell(is_kept(promise, backend), "kept", "BROKEN")
+                    }
+                    _ => "",
+                })
                 .collect();
             let faulty: Vec<_> = backends
                 .map(|backend| match promise.broken_by {
-                    Some(fault) => {
+                    Some(fault) if backend().offers(port) => {
                         let faulty = Box::new(Faulty::new(backend, port, fault));
                         cell(!is_kept(promise, faulty), "found", "NOT FOUND")
                     }
-                    None => "",
+                    _ => "",
                 })
                 .collect();
             println!(

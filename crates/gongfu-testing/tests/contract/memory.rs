@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{RecordKey, SpaceParts};
+use gongfu_core::port::{RecordKey, SpaceParts, Transactions};
 use gongfu_core::skill::Digest;
-use gongfu_testing::MemorySpaces;
-use gongfu_testing::story::{Backend, Storage};
+use gongfu_testing::story::{Backend, Port, Storage};
+use gongfu_testing::{MemoryRecords, MemorySpaces};
 
 /// Memory outlives no process: opening it again is the same memory.
 #[derive(Clone, Default)]
@@ -20,9 +20,17 @@ impl Storage for Memory {
     fn parts(&self, owner: &Owner) -> SpaceParts {
         self.0.parts(owner).parts(owner)
     }
+
+    fn transactions(&self, owner: &Owner) -> Arc<dyn Transactions> {
+        Arc::<MemoryRecords>::clone(&self.0.parts(owner).records)
+    }
 }
 
 impl Backend for Memory {
+    fn offers(&self, _port: Port) -> bool {
+        true
+    }
+
     fn open(&self) -> Arc<dyn Storage> {
         Arc::new(self.clone())
     }

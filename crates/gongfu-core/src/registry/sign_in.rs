@@ -1,0 +1,202 @@
+//! Signing in by password, refreshing, and signing out.
+
+use super::access_token::{AccessToken, Claims};
+use super::family::{Family, RefreshOutcome};
+use super::refresh_token::{FamilyId, RefreshToken};
+use super::{AccountError, Accounts, MAX_ATTEMPTS, StoredValue, Write, busy, key};
+use crate::account::User;
+use crate::account::{Password, Scopes};
+use crate::port::{Comparison, PortError, RecordKey};
+
+/// The tokens that a sign-in gives to its client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignIn {
+    /// For requests.
+    pub access: AccessToken,
+    /// For the next access token.
+    pub refresh: RefreshToken,
+    /// The life of the access token, in seconds.
+    pub expires_in: i64,
+}
+
+/// Why nobody is signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The name or the password is wrong, or the user is disabled: nothing says which.
+    #[error("the name or the password is wrong")]
+    Refused,
+    /// The refresh token isn't one, has expired or was revoked.
+    #[error("the refresh token has expired or was revoked; sign in again")]
+    Ended,
+    /// The refresh token was used before: its whole family is ended.
+    #[error("the refresh token was used twice, so this sign-in was ended; sign in again")]
+    Reused,
+    /// The store fails.
+    #[error(transparent)]
+    Store(#[from] PortError),
+}
+
+impl Accounts {
+    /// Signs a user in by name or address and password, for the API of the server.
+    ///
+    /// # Errors
+    /// One of them is wrong.
+    pub async fn sign_in(&self, name: &str, password: String) -> Result<SignIn, SignInError> {
+        let user = match self.find(name).await {
+            Ok(user) if user.is_active => Some(user),
+            Ok(_) | Err(AccountError::Unknown(_)) => None,
+            Err(error) => return Err(error.into_store().into()),
+        };
+        let password = Password::given(password).ok_or(SignInError::Refused)?;
+        let hash = user.as_ref().and_then(|user| user.password.as_deref());
+        let compared = self.parts.passwords.compare(&password, hash).await?;
+        let Some(user) = user.filter(|_| compared != Comparison::Different) else {
+            return Err(SignInError::Refused);
+        };
+        if compared == Comparison::Outdated {
+            self.rehash(&user, &password).await;
+        }
+        let (scopes, audience) = (Scopes::of_user(user.is_admin), &self.settings.issuer);
+        self.begin(&user, None, scopes, audience).await
+    }
+
+    /// Hashes a password again with the parameters of today. A failure is no reason to refuse its user.
+    async fn rehash(&self, user: &User, password: &Password) {
+        let Ok(hash) = self.parts.passwords.hash(password).await else {
+            return;
+        };
+        let updated = self.update_user(&user.id, "user.rehash", Some(&user.id), |now| {
+            if now.password == user.password {
+                now.password = Some(hash.clone());
+            }
+            Ok(Vec::new())
+        });
+        let _ = updated.await;
+    }
+
+    /// Begins a family of tokens for a user.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn begin(
+        &self,
+        user: &User,
+        client: Option<String>,
+        scopes: Scopes,
+        audience: &str,
+    ) -> Result<SignIn, SignInError> {
+        let now = self.now();
+        let id = FamilyId::of(self.random::<16>()?);
+        let life = self.settings.family_life.saturating_mul(1_000);
+        let family = Family {
+            user: user.id.clone(),
+            generation: user.generation,
+            client,
+            scopes,
+            audience: audience.to_owned(),
+            newest: 0,
+            rotated: now.0,
+            expires: now.0.saturating_add(life),
+            is_ended: false,
+        };
+        let write = Write::put(key("family", id.as_str())?, None, &family)?;
+        self.commit_family(write, "session.begin", &id, &family)
+            .await?;
+        self.issue(&id, &family, 0)
+    }
+
+    /// Gives the next tokens of a family for its refresh token.
+    ///
+    /// # Errors
+    /// The token isn't valid any more, or was used before: then the whole family is ended.
+    pub async fn refresh(&self, token: &str) -> Result<SignIn, SignInError> {
+        let read = RefreshToken::read(token, &*self.parts.secrets);
+        let (id, number) = read.ok_or(SignInError::Ended)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let (key, found) = self.family(&id).await?;
+            let mut family = found.value;
+            match self.user(&family.user).await {
+                Ok(user) if user.is_active && user.generation == family.generation => {}
+                Ok(_) | Err(AccountError::Unknown(_)) => return Err(SignInError::Ended),
+                Err(error) => return Err(error.into_store().into()),
+            }
+            let (next, event) = match family.present(number, self.now()) {
+                RefreshOutcome::Rotated(next) => (Some(next), "session.refresh"),
+                RefreshOutcome::Repeated(next) => return self.issue(&id, &family, next),
+                RefreshOutcome::Reused => (None, "session.reuse"),
+                RefreshOutcome::Ended => return Err(SignInError::Ended),
+            };
+            let write = Write::put(key, Some(found.version), &family)?;
+            match self.commit_family(write, event, &id, &family).await {
+                Ok(()) => return self.issue(&id, &family, next.ok_or(SignInError::Reused)?),
+                Err(PortError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(busy("session").into())
+    }
+
+    /// Ends a family by one of its refresh tokens. A token of no family is no error (RFC 7009).
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sign_out(&self, token: &str) -> Result<(), SignInError> {
+        let Some((id, _)) = RefreshToken::read(token, &*self.parts.secrets) else {
+            return Ok(());
+        };
+        for _ in 0..MAX_ATTEMPTS {
+            let (key, found) = match self.family(&id).await {
+                Ok(found) => found,
+                Err(SignInError::Ended) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let mut family = found.value;
+            family.is_ended = true;
+            let write = Write::put(key, Some(found.version), &family)?;
+            match self.commit_family(write, "session.end", &id, &family).await {
+                Err(PortError::Conflict(_)) => {}
+                other => return Ok(other?),
+            }
+        }
+        Err(busy("session").into())
+    }
+
+    async fn family(&self, id: &FamilyId) -> Result<(RecordKey, StoredValue<Family>), SignInError> {
+        let key = key("family", id.as_str())?;
+        let found = self.read(&key).await?.ok_or(SignInError::Ended)?;
+        Ok((key, found))
+    }
+
+    async fn commit_family(
+        &self,
+        write: Write,
+        event: &'static str,
+        id: &FamilyId,
+        family: &Family,
+    ) -> Result<(), PortError> {
+        let user = &family.user;
+        self.commit(&[write], event, Some(user), user, Some(id.as_str()))
+            .await
+    }
+
+    /// The tokens with a number in a family.
+    fn issue(&self, id: &FamilyId, family: &Family, number: u32) -> Result<SignIn, SignInError> {
+        let (secrets, issued) = (&*self.parts.secrets, self.now().0.div_euclid(1_000));
+        let claims = Claims {
+            iss: self.settings.issuer.clone(),
+            aud: family.audience.clone(),
+            sub: family.user.clone(),
+            sid: id.as_str().to_owned(),
+            scope: family.scopes.clone(),
+            iat: issued,
+            exp: issued.saturating_add(self.settings.access_life),
+        };
+        let access = AccessToken::issue(&claims, secrets);
+        let unwritable = || PortError::Unavailable("the claims can't be written".to_owned());
+        Ok(SignIn {
+            access: access.ok_or_else(unwritable)?,
+            refresh: RefreshToken::issue(id, number, secrets),
+            expires_in: self.settings.access_life,
+        })
+    }
+}

@@ -1,0 +1,16 @@
+//! The connections of one database, which all its handles share.
+
+use std::sync::Arc;
+
+use sqlx::SqlitePool;
+
+use super::file::DatabaseFile;
+use super::writer::Writer;
+
+/// The file, the readers and the writer.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) file: Arc<DatabaseFile>,
+    pub(super) readers: SqlitePool,
+    pub(super) writer: Writer,
+}
