@@ -144,7 +144,8 @@ class Reference:
     def walls(folder: Path) -> list[str]:
         """What begins a program that can write to this folder alone."""
         bind = ["--ro-bind", sys.base_prefix, sys.base_prefix, "--bind", str(folder), str(folder)]
-        return ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", *bind, "--unshare-pid", "--unshare-net", "--die-with-parent", "--"]
+        # By its full path: scripts have another search path than this program.
+        return [shutil.which("bwrap") or "bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", *bind, "--unshare-pid", "--unshare-net", "--die-with-parent", "--"]
 
     def judge(self, skill: Skill) -> None:
         """Says of each script whether it works where its packages are installed."""
