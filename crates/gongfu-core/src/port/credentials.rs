@@ -1,4 +1,4 @@
-//! What accounts need of the outside: hashing of passwords, random bits, a key of the server.
+//! The needs of accounts outside the core: hashing of passwords, random bits, a key of the server.
 
 use super::{Pending, PortError};
 use crate::account::Password;
