@@ -84,6 +84,10 @@ bench-search-short: programs
 bench-commands *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-commands {{ ARGUMENTS }}
 
+# Measure how many changes of records a database commits in a second, by the number of writers
+bench-records *ARGUMENTS:
+    cargo run --quiet --release --package lab -- bench-records {{ ARGUMENTS }}
+
 # Measure what a sandbox costs, beside a plain spawn and bubblewrap
 bench-sandbox *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-sandbox {{ ARGUMENTS }}

@@ -21,6 +21,7 @@ mod peer;
 mod prove;
 mod race;
 mod random;
+mod record;
 mod sample;
 mod sandbox;
 mod search;
@@ -43,6 +44,8 @@ enum Command {
     BenchSearch(search::Arguments),
     /// Measure how long a command is judged, and whether it is read as `bash` reads it
     BenchCommands(command::Arguments),
+    /// Measure how many changes of records a database commits in a second
+    BenchRecords(record::Arguments),
     /// Measure what a sandbox costs, beside a plain spawn and bubblewrap
     BenchSandbox(sandbox::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::BenchPeers(arguments) => peer::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
         Command::BenchCommands(arguments) => command::run(&arguments),
+        Command::BenchRecords(arguments) => record::run(&arguments),
         Command::BenchSandbox(arguments) => sandbox::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
         Command::ProveBombs(arguments) => bomb::run(&arguments),

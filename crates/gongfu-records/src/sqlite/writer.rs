@@ -113,7 +113,7 @@ impl Task {
             let mut group = Vec::new();
             for message in received.drain(..) {
                 match message {
-                    // Room is closed before: nothing comes after this.
+                    // A write that comes later finds no receiver, and is refused.
                     Message::Close(done) => closing = Some(done),
                     Message::Write(waiting) => group.push(waiting),
                 }
@@ -141,7 +141,10 @@ impl Task {
                 let mut outcomes = Vec::new();
                 for commit in commits {
                     outcomes.push(match self.attempt(&[commit]).await {
-                        Ok(outcome) => outcome.into_iter().next().unwrap_or(Ok(Vec::new())),
+                        Ok(outcome) => outcome.into_iter().next().unwrap_or_else(|| {
+                            let why = "the database gave no answer; try again".to_owned();
+                            Err(PortError::Unavailable(why))
+                        }),
                         Err(Failure::Whole(error) | Failure::OneWrite(error)) => Err(error),
                     });
                 }
