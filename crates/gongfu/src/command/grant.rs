@@ -36,7 +36,7 @@ pub(crate) fn run(
                 skill: of.skill.clone(),
                 hosts: of.hosts.clone(),
             };
-            let words = ["can no longer reach", "could not reach"];
+            let words = ["can no longer reach", "had no grant for"];
             change(remove, of, words, environment, terminal)
         }
     }

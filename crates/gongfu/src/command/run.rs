@@ -41,6 +41,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
+    check_volume(&arguments)?;
     let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
     parts.warn();
     if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
@@ -140,6 +141,19 @@ pub(crate) fn run(
             Err(reported(&error, outcome, arguments.json, terminal))
         }
     }
+}
+
+/// Checks that the skill isn't a folder to mount: `-v HOST:GUEST`, as other programs have it.
+fn check_volume(arguments: &RunArguments) -> Result<(), Failure> {
+    let word = &arguments.skill;
+    if !word.contains(':') || !word.contains(['/', '~']) {
+        return Ok(());
+    }
+    let words = std::iter::once(word).chain(&arguments.command);
+    let words: Vec<String> = words.map(|word| quoted(word)).collect();
+    let hint = format!("to mount a folder: `gongfu run --mount {}`", words.join(" "));
+    let message = format!("`{}` is not the name of a skill", plain(word));
+    Err(Failure::usage("INVALID_SKILL_NAME", message, hint))
 }
 
 /// Checks that a skill isn't given by the path of its folder: what runs must be named.
@@ -276,8 +290,12 @@ fn ended(
             .flatten()
             .filter_map(|one| one.get(member)?.as_str())
         {
-            terminal.note(&format!("gongfu: {what}: {}", plain(why)));
+            terminal.note(&format!("gongfu: {what}: {}", plain(&to_person(why))));
         }
+    }
+    let network = ran.get("no_network").and_then(|one| one.get("advice"));
+    if let Some(advice) = network.and_then(Value::as_str) {
+        terminal.note(&format!("gongfu: {}", plain(&to_person(advice))));
     }
     let lines = summary::written(&ran, folders).into_iter();
     let lines = lines.chain(left_behind(&ran)).chain(summary::waiting(&ran));
@@ -288,6 +306,11 @@ fn ended(
         terminal.complain(&format!("gongfu: {why}"));
     }
     Ok(outcome)
+}
+
+/// Advice for an agent, said to the person who has to follow it.
+fn to_person(advice: &str) -> String {
+    advice.replace("a person can ", "")
 }
 
 /// Names the files that couldn't be changed as the run wanted, a line each.

@@ -94,7 +94,7 @@ fn grant_opens_a_host_to_one_skill() {
     assert_eq!(ran.pointer("/structuredContent/network/0/refused"), None);
     let why = text_at(&ran, "/structuredContent/network/1/refused");
     assert!(
-        why.contains("gongfu grant add SKILL evil.test:443"),
+        why.contains("gongfu grant add asker evil.test:443"),
         "{why}"
     );
     let words = text_at(&ran, "/content/0/text");
