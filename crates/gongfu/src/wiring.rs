@@ -192,7 +192,7 @@ fn parts_in(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
-    let mut settings = settings(flags, environment, places, &home, &config);
+    let mut settings = settings(flags, environment, places, &config);
     let mut unwritable = None;
     if settings.default_dirs && config.discovery.built_in {
         match built_in::unpack(&home, &built_in_files()) {
@@ -438,7 +438,6 @@ fn settings(
     flags: FlagsOf,
     environment: &Environment,
     places: &Places,
-    home: &Home,
     config: &Config,
 ) -> Settings {
     let named = places.workspace.clone();

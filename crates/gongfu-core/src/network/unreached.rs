@@ -54,7 +54,9 @@ pub fn unreached(output: &str, command: &str) -> Option<Unreached> {
     let told = told.filter(|host| !host.is_empty());
     let url = || {
         let texts = [output, command].into_iter();
-        texts.flat_map(urls).find(|(host, _)| told.is_none_or(|told| told == *host))
+        texts
+            .flat_map(urls)
+            .find(|(host, _)| told.is_none_or(|told| told == *host))
     };
     let (host, port) = match (url(), told) {
         (Some((host, port)), _) => (host, port),
@@ -159,8 +161,14 @@ mod tests {
     #[test]
     fn a_host_that_nobody_names_is_unknown() {
         for (output, command) in [
-            ("OSError: [Errno 101] Network is unreachable", "python get.py"),
-            ("curl: (7) Failed to connect to 192.0.2.1 port 443", "curl https://192.0.2.1"),
+            (
+                "OSError: [Errno 101] Network is unreachable",
+                "python get.py",
+            ),
+            (
+                "curl: (7) Failed to connect to 192.0.2.1 port 443",
+                "curl https://192.0.2.1",
+            ),
         ] {
             let found = unreached(output, command);
             assert_eq!(found.map(|found| found.host), Some(None), "{output}");

@@ -41,11 +41,17 @@ pub(super) fn run(
         let near = valid_name(wanted);
         let mut failures = faults.into_iter().map(|finding| {
             let text = text::finding(&finding);
+            // There is no folder yet whose name could be used.
+            let hint = text.hint.split("; until then").next().unwrap_or_default();
             let hint = match &near {
-                Some(near) => format!("{}: `gongfu skill new {near}`", text.hint),
-                None => text.hint,
+                Some(near) => format!("{hint}: `gongfu skill new {near}`"),
+                None => hint.to_owned(),
             };
-            Failure::usage(finding.code(), plain(&text.message), hint)
+            let message = match &finding {
+                Finding::NameUnusable { reason } => reason.clone(),
+                _ => text.message,
+            };
+            Failure::usage(finding.code(), plain(&message), hint)
         });
         // JSON has room for one.
         for failure in failures

@@ -200,7 +200,9 @@ fn add(
 fn check_readable(folder: &Path) -> Result<(), Failure> {
     let root = Root::open(folder).map_err(|error| unreadable(folder, &error))?;
     let entries = root.dir().entries();
-    entries.map(drop).map_err(|error| unreadable(folder, &error))
+    entries
+        .map(drop)
+        .map_err(|error| unreadable(folder, &error))
 }
 
 fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {

@@ -78,9 +78,9 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
         let section: Vec<&str> = section.map(|one| one.key.as_str()).collect();
         let list = "`gongfu config show` lists every setting";
         let hint = match meant(all, key) {
-            Some("server.listen") if section.is_empty() => format!(
-                "did you mean `gongfu config set server.listen 127.0.0.1:8080`? {list}"
-            ),
+            Some("server.listen") if section.is_empty() => {
+                format!("did you mean `gongfu config set server.listen 127.0.0.1:8080`? {list}")
+            }
             _ if !section.is_empty() => {
                 format!("it is a section: name one of {}", section.join(", "))
             }
@@ -103,13 +103,18 @@ pub(crate) fn meant<'s>(all: &'s [Setting], key: &str) -> Option<&'s str> {
     let section = key.strip_suffix(name).unwrap_or_default();
     let beside = || keys().filter(|one| one.starts_with(section));
     let synonym = || {
-        let (_, meant) = SYNONYMS.iter().find(|(word, _)| *word == near::folded(name))?;
+        let (_, meant) = SYNONYMS
+            .iter()
+            .find(|(word, _)| *word == near::folded(name))?;
         keys().find(|one| one == meant)
     };
-    keys().find(|one| name_of(one) == name).or_else(synonym).or_else(|| {
-        let near = near::meant(name, beside().map(name_of))?;
-        beside().find(|one| name_of(one) == near)
-    })
+    keys()
+        .find(|one| name_of(one) == name)
+        .or_else(synonym)
+        .or_else(|| {
+            let near = near::meant(name, beside().map(name_of))?;
+            beside().find(|one| name_of(one) == near)
+        })
 }
 
 /// The last part of a key.
