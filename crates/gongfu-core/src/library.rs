@@ -438,7 +438,9 @@ impl Library {
             .map(|skill| skill.name.as_str())
             .collect();
         let total = names.len();
-        let nearest = near::nearest_first(wanted, names)
+        // Of a full name, what comes after the source.
+        let name = wanted.rsplit('/').next().unwrap_or(wanted);
+        let nearest = near::nearest_first(name, names)
             .into_iter()
             .take(MAX_NEAREST)
             .map(str::to_owned)

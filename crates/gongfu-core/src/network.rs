@@ -6,8 +6,10 @@ mod address;
 mod host;
 mod proxy;
 mod rule;
+mod unreached;
 
 pub use address::{is_of_a_host, is_public};
 pub use host::{Destination, Endpoint, Host, HostError};
 pub use proxy::{Bypass, Proxies, ProxyServer, Secret};
 pub use rule::{Rule, RuleError, Rules};
+pub use unreached::{Unreached, unreached};

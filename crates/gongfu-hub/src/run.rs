@@ -8,6 +8,7 @@ use std::time::Duration;
 use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
+use gongfu_core::network::{Unreached, unreached};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
     CapturedOutput, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Spec,
@@ -36,6 +37,8 @@ pub(crate) use words::artifact_words;
 pub(crate) const SHOWN: usize = 64 * 1024;
 /// The most that can be asked for, and what the tools of dialects carry.
 pub(crate) const MAX_SHOWN: usize = 1024 * 1024;
+/// The part of a refusal of the sandbox where the name of the skill belongs.
+const OF_SKILL: &str = "grant add SKILL ";
 /// The limit of different files that are named of a version.
 const DIFFERENCES: usize = 5;
 /// The limit of files in an answer.
@@ -150,6 +153,9 @@ pub(crate) struct RunReport {
     /// The hosts that a person granted to another version of the skill; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stale_grants: Option<Vec<StaleGrant>>,
+    /// The host that it wanted to reach, and how to allow it; missing unless it failed for want of a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) no_network: Option<NoNetwork>,
     /// The package environments that it used; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) environments: Option<Vec<EnvironmentReport>>,
@@ -175,6 +181,16 @@ pub(crate) struct StaleGrant {
     /// The host and the port.
     pub(crate) host: String,
     /// The difference, and what the person can do.
+    pub(crate) advice: String,
+}
+
+/// The network that a run failed without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct NoNetwork {
+    /// The host that it wanted, by what it printed; missing where nothing names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host: Option<String>,
+    /// How to allow it.
     pub(crate) advice: String,
 }
 
@@ -247,6 +263,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     let space = &call.space;
     let skill = request.skill.as_deref();
     let (reach, stale_grants) = reach(call, &request).await?;
+    let is_off = reach.is_off() && stale_grants.is_empty();
     let provided = dependency::provide(call, &request).await?;
     let prepared = space.run_folders().prepare(skill).await;
     let prepared =
@@ -299,9 +316,23 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     call.events.send(Event::Contacts(&outcome.contacts));
     let mut report = report(outcome, &logs_seen);
     call.events.send(Event::Ended(&report.how_it_ended()));
-    if let Some(skill) = request.skill.filter(|_| report.exit_code != Some(0)) {
-        let proposals = provided.proposals(call, &skill, &report.stderr).await;
-        report.lacks = (!proposals.is_empty()).then_some(proposals);
+    if let Some(skill) = &request.skill {
+        let library = shelf::library(call).await.ok();
+        let name = library.as_ref().map(|library| library.name_of(skill));
+        let name = name.unwrap_or(&skill.full_name);
+        for contact in report.network.iter_mut().flatten() {
+            // The sandbox doesn't know the skill.
+            let refused = contact.refused.as_mut();
+            if let Some(why) = refused.filter(|why| why.contains(OF_SKILL)) {
+                *why = why.replacen(OF_SKILL, &format!("grant add {name} "), 1);
+            }
+        }
+        if report.exit_code != Some(0) {
+            let proposals = provided.proposals(call, skill, &report.stderr).await;
+            report.lacks = (!proposals.is_empty()).then_some(proposals);
+            let unreached = unreached(&report.stderr, &request.line()).filter(|_| is_off);
+            report.no_network = unreached.map(|unreached| no_network(unreached, name));
+        }
     }
     report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
     report.environments = (!provided.reports.is_empty()).then_some(provided.reports);
@@ -321,6 +352,18 @@ async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGra
     }
     let skill = shelf::with_unlisted(call, skill).await?;
     Ok((grants.reach(&skill), stale(&grants, &skill)))
+}
+
+/// The advice after a run that wanted a network.
+fn no_network(unreached: Unreached, skill: &str) -> NoNetwork {
+    let host = unreached.host.map(|host| host.to_string());
+    let wanted = host.as_deref().unwrap_or("HOST");
+    NoNetwork {
+        advice: format!(
+            "a run has no network; a person can allow a host with `gongfu grant add {skill} {wanted}`"
+        ),
+        host,
+    }
 }
 
 /// The grants that a skill can't use, because they are for another version of it.
@@ -385,6 +428,7 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
             contacts.collect()
         }),
         stale_grants: None,
+        no_network: None,
         environments: None,
         lacks: None,
         artifacts: by_rank(outcome.artifacts)

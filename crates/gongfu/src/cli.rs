@@ -29,7 +29,7 @@ pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
-pub(crate) use mistake::{Refusal, clone_hint, parse, quoted};
+pub(crate) use mistake::{Refusal, clone_commands, clone_hint, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};
@@ -166,14 +166,17 @@ pub(crate) enum Command {
         arg_required_else_help = false
     )]
     Grant(GrantCommand),
-    /// Trust the skills of a project: their scripts may run, and they may take names
+    /// Trust a project, so that the scripts of its skills may run
     ///
-    /// Skills of a project (`.agents/skills`, `.claude/skills`, `skills`) are listed and can be read at once. Until
-    /// the project is trusted, they take no name from other skills, and none of their scripts runs. A project that
-    /// you trusted in Claude Code, Codex or Gemini CLI is trusted, unless you refused it in another one. It is known
-    /// by its path.
+    /// The skills of a project (`.agents/skills`, `.claude/skills`, `skills`) are listed and can be read at once. Their
+    /// scripts run only once you trust the project. Until then, a skill of yours wins over one of the project that has
+    /// the same name. A project that you trusted in Claude Code, Codex or Gemini CLI is trusted here, too, unless you
+    /// refused it in another one. Trust belongs to the path of the project: if you move it, trust it again.
     Trust(TrustArguments),
     /// List or clear files that runs wrote into their copy of a skill
+    ///
+    /// A run works in a copy of the skill, which it sees as /skill: files that it writes there are kept for later runs
+    /// of the same version, and the skill itself never changes.
     #[command(
         subcommand,
         alias = "layers",
@@ -192,7 +195,7 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
-    /// Remove gongfu from clients, with its packages and its home
+    /// Remove gongfu's client entries, packages and home
     ///
     /// Asks before each. The program stays: the last line says how to remove it.
     Uninstall(UninstallArguments),

@@ -72,7 +72,8 @@ pub(crate) fn open(home: &Home) -> Result<Root, Failure> {
     home.open().map_err(|error| unusable(home, &error))
 }
 
-fn unusable(home: &Home, error: &io::Error) -> Failure {
+/// The failure of a home that can't be written.
+pub(crate) fn unusable(home: &Home, error: &io::Error) -> Failure {
     let path = plain(&home.path().to_string_lossy());
     let why = disk::write_reason(error);
     let message = format!("gongfu's home {path} can't be created: {why}");

@@ -177,6 +177,17 @@ impl Terminal {
         } else {
             format!("error[{code}]")
         };
+        self.labelled(&label, "1;31", message, hint);
+    }
+
+    /// Writes what a command does without, and what to do about it.
+    pub(crate) fn warning(&mut self, code: &str, message: &str, hint: &str) {
+        if !self.wanted.quiet {
+            self.labelled(&format!("warning[{code}]"), "1;33", message, hint);
+        }
+    }
+
+    fn labelled(&mut self, label: &str, paint: &str, message: &str, hint: &str) {
         let mut error = self.error.lock();
         let mut write = |before: &str, label: &str, paint: &str, text: &str| {
             let text = shown(&format!("{label}: {text}"));
@@ -188,7 +199,7 @@ impl Terminal {
             }
             let _ = writeln!(error, "{before}{text}");
         };
-        write("", &label, "1;31", message);
+        write("", label, paint, message);
         if !hint.is_empty() {
             write("  ", "hint", "1", hint);
         }

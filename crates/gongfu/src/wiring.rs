@@ -53,6 +53,8 @@ pub(crate) struct Parts {
     pub(crate) budget: usize,
     /// The notes for a person about the folders of skills that they named.
     pub(crate) doubtful: Vec<String>,
+    /// Why gongfu's home can't be written, and the built-in skills are missing, where that is so.
+    pub(crate) unwritable: Option<Failure>,
     /// The folder that it works in.
     pub(crate) workspace: Workspace,
     /// The same, to be moved.
@@ -67,6 +69,17 @@ impl Parts {
         if let Err(error) = search.prepare().await {
             tracing::debug!(%error, "search isn't ready yet");
         }
+    }
+
+    /// The same parts, with a word in the log about a home that can't be written.
+    fn warned_of_home(self) -> Self {
+        if let Some(failure) = &self.unwritable {
+            tracing::warn!(
+                "{failure}, so the built-in skills are missing; {}",
+                failure.hint
+            );
+        }
+        self
     }
 
     /// Logs what is doubtful.
@@ -99,11 +112,23 @@ pub(crate) fn parts_with(
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
+    Ok(unwarned_parts(environment, places, mounts)?.warned_of_home())
+}
+
+/// The same, where the caller tells the person about a home that can't be written.
+pub(crate) fn unwarned_parts(
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+) -> anyhow::Result<Parts> {
     let user = environment.user.as_deref();
     for folder in &places.skills_dirs {
         check_folder(&expanded(folder, user))?;
     }
-    parts_that_wait(FlagsOf::Person, environment, places, mounts)
+    for mount in mounts {
+        check_mount(mount)?;
+    }
+    waiting_parts(FlagsOf::Person, environment, places, mounts)
 }
 
 /// The author of the flags of a command.
@@ -117,6 +142,15 @@ pub(crate) enum FlagsOf {
 
 /// The same where a folder of skills that is missing is used once it is there.
 pub(crate) fn parts_that_wait(
+    flags: FlagsOf,
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+) -> anyhow::Result<Parts> {
+    Ok(waiting_parts(flags, environment, places, mounts)?.warned_of_home())
+}
+
+fn waiting_parts(
     flags: FlagsOf,
     environment: &Environment,
     places: &Places,
@@ -137,14 +171,15 @@ pub(crate) fn parts_of_server(
     let home = home(environment)?;
     let workspace = Workspace::of(places.workspace.as_deref(), true, environment, &home)?;
     let flags = FlagsOf::Person;
-    parts_in(
+    let parts = parts_in(
         workspace,
         flags,
         environment,
         places,
         mounts,
         Some(observer),
-    )
+    )?;
+    Ok(parts.warned_of_home())
 }
 
 fn parts_in(
@@ -157,7 +192,14 @@ fn parts_in(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
-    let settings = settings(flags, environment, places, &home, &config);
+    let mut settings = settings(flags, environment, places, &config);
+    let mut unwritable = None;
+    if settings.default_dirs && config.discovery.built_in {
+        match built_in::unpack(&home, &built_in_files()) {
+            Ok(folder) => settings.built_in = Some(folder),
+            Err(error) => unwritable = Some(crate::home::unusable(&home, &error)),
+        }
+    }
     let doubtful = doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
@@ -249,6 +291,7 @@ fn parts_in(
         environments,
         budget: config.catalogue.budget,
         doubtful,
+        unwritable,
         workspace,
         files: local_workspace,
     })
@@ -336,6 +379,18 @@ fn package_sources(
     completed.map_err(|error| error.to_string())
 }
 
+/// Checks that a folder which a person mounts is one.
+fn check_mount(mount: &Mount) -> Result<(), Failure> {
+    let shown = plain(&mount.host.to_string_lossy());
+    let message = match disk::kind_outside(&mount.host) {
+        Some(EntryKind::Folder) => return Ok(()),
+        Some(_) => format!("{shown} is not a folder"),
+        None => format!("there is no folder {shown}"),
+    };
+    let hint = "check the path after --mount, which is HOST or HOST:GUEST";
+    Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
+}
+
 /// Checks that a folder of skills which a person named is one.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = plain(&folder.to_string_lossy());
@@ -383,7 +438,6 @@ fn settings(
     flags: FlagsOf,
     environment: &Environment,
     places: &Places,
-    home: &Home,
     config: &Config,
 ) -> Settings {
     let named = places.workspace.clone();
@@ -409,11 +463,6 @@ fn settings(
         );
     }
     let default_dirs = !places.no_default_dirs;
-    let built_in = if default_dirs && config.discovery.built_in {
-        unpack(home)
-    } else {
-        None
-    };
     Settings {
         chosen,
         explicit,
@@ -424,19 +473,8 @@ fn settings(
         user: environment.user.clone(),
         default_dirs,
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
-        built_in,
+        built_in: None,
         writable,
-    }
-}
-
-/// The built-in skills on disk; without a home that can be written they are left out, loudly.
-fn unpack(home: &Home) -> Option<PathBuf> {
-    match built_in::unpack(home, &built_in_files()) {
-        Ok(folder) => Some(folder),
-        Err(error) => {
-            tracing::warn!(home = %home.path().display(), %error, "built-in skills can't be written and are not available");
-            None
-        }
     }
 }
 

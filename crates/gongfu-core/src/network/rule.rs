@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::host::{Destination, Host, HostError, port_of};
 
-/// The port where none is named: everything goes by TLS.
-const HTTPS: u16 = 443;
 /// The prefix for all hosts below a name.
 const BELOW: &str = "*.";
 
@@ -34,6 +32,9 @@ pub enum RuleError {
 }
 
 impl Rule {
+    /// The port where none is named: everything goes by TLS.
+    pub const HTTPS: u16 = 443;
+
     /// The rule for one host at one port.
     pub fn exactly(destination: &Destination) -> Self {
         Self {
@@ -70,7 +71,7 @@ impl FromStr for Rule {
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) => (name, port_of(port)?),
-            None => (text, HTTPS),
+            None => (text, Self::HTTPS),
         };
         let below = name.strip_prefix(BELOW);
         let host: Host = below.unwrap_or(name).parse()?;
@@ -88,7 +89,7 @@ impl fmt::Display for Rule {
             formatter.write_str(BELOW)?;
         }
         write!(formatter, "{}", self.host)?;
-        if self.port == HTTPS {
+        if self.port == Self::HTTPS {
             return Ok(());
         }
         write!(formatter, ":{}", self.port)

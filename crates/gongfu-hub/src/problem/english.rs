@@ -20,7 +20,7 @@ impl Problem {
         let (message, hint) = match self {
             Self::UnknownTool { name, nearest } => (
                 format!("there is no tool `{}`", clipped(name)),
-                guessed(name, "the tools are", nearest),
+                guessed_of(name, "the tools are", nearest),
             ),
             Self::MissingArgument { name, about } => (
                 format!("the argument `{name}` is missing"),
@@ -28,7 +28,7 @@ impl Problem {
             ),
             Self::UnknownArgument { name, known } => (
                 format!("there is no argument `{}`", clipped(name)),
-                guessed(name, "the arguments are", known),
+                guessed_of(name, "the arguments are", known),
             ),
             Self::WrongType {
                 name,
@@ -183,7 +183,7 @@ impl Problem {
                 "ask the person to do it at the command line; see `gongfu --help`".to_owned(),
             ),
             Self::ChangeSetUnknown { id } => (
-                format!("no change set `{}` waits", clipped(id)),
+                format!("there is no pending change set `{}`", clipped(id)),
                 "it may have been applied or dropped; see `change_list` or `gongfu changes list`"
                     .to_owned(),
             ),
@@ -298,6 +298,7 @@ fn skills_hint(name: &str, nearest: &[String], total: usize) -> String {
         return "the library is empty; a person can add a folder of skills with --skills-dir"
             .to_owned();
     }
+    let name = name.rsplit('/').next().unwrap_or(name);
     let mut hint = guessed(name, "closest matches", nearest);
     if total > nearest.len().min(NAMES_IN_HINT) {
         let _ = write!(hint, " ({total} in all: see `skill_list`)");
@@ -307,7 +308,20 @@ fn skills_hint(name: &str, nearest: &[String], total: usize) -> String {
 
 /// Names the one that was probably meant, and lists all.
 fn guessed(name: &str, lead: &str, names: &[String]) -> String {
-    let listed = listed(lead, names);
+    asked(name, names, listed(lead, names))
+}
+
+/// The same, with the list in the order of names: few are near, and the others need an order that a reader knows.
+fn guessed_of(name: &str, lead: &str, names: &[String]) -> String {
+    let mut sorted = names.to_vec();
+    let number = sorted.len().min(NAMES_IN_HINT);
+    if let Some(named) = sorted.get_mut(..number) {
+        named.sort_unstable();
+    }
+    asked(name, names, listed(lead, &sorted))
+}
+
+fn asked(name: &str, names: &[String], listed: String) -> String {
     match near::meant(name, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean `{}`? {listed}", clipped(meant)),
         None => listed,

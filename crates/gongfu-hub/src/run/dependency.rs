@@ -287,7 +287,7 @@ impl RunPackages {
                     let problem = problem.as_ref().map(|why| format!(" (now: {why})"));
                     let allow = unknown.iter().map(|name| format!(" --allow {name}"));
                     format!(
-                        "the skill declares no packages: add {names} to its {file}, or a person can install them with `gongfu env build {} --inferred{}`{}",
+                        "the skill declares none; add {names} to its {file}, or a person can install them with `gongfu env build {} --inferred{}`{}",
                         skill.full_name,
                         allow.collect::<String>(),
                         problem.unwrap_or_default()

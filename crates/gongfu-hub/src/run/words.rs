@@ -24,7 +24,9 @@ impl RunReport {
         let stale = self.stale_grants.iter().flatten();
         let stale: Vec<&str> = stale.map(|one| one.advice.as_str()).collect();
         let stale = (!stale.is_empty()).then(|| stale.join("; "));
-        for line in [self.ended(), self.lacks(), files, held, self.hosts(), stale]
+        let network = self.no_network.as_ref().map(|one| one.advice.clone());
+        let network = self.hosts().or(network);
+        for line in [self.ended(), self.lacks(), files, held, network, stale]
             .into_iter()
             .flatten()
         {

@@ -98,7 +98,7 @@ pub(crate) struct LogArguments {
     /// Only calls since then: an age such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z
     #[arg(long, value_name = "AGE|TIME")]
     pub(crate) since: Option<String>,
-    /// At most so many calls, the last ones; all with --since
+    /// Show the last COUNT calls (with --since: all)
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = value::calls)]
     pub(crate) limit: Option<u32>,
     /// Wait for more calls and print them as they come, until Ctrl-C

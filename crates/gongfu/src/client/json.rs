@@ -26,6 +26,9 @@ pub(super) fn parse(text: &str) -> Result<Json, Failure> {
     CstRootNode::parse(text, &options)
         .map(Json)
         .map_err(|error| {
+            if let Some((bracket, at)) = unclosed(text) {
+                return problem::unclosed("JSON", bracket, problem::position(text, at));
+            }
             let place = (error.line_display(), error.column_display());
             problem::unparsable("JSON", &error.kind().to_string(), place)
         })
@@ -107,6 +110,82 @@ fn input(value: &Value) -> CstInputValue {
             let fields = fields.iter();
             let fields = fields.map(|(name, value)| (name.clone(), input(value)));
             CstInputValue::Object(fields.collect())
+        }
+    }
+}
+
+/// The opening bracket that nothing closes, and its place in bytes. The line of a closing bracket that is indented
+/// less tells that the one before it is missing.
+fn unclosed(text: &str) -> Option<(char, usize)> {
+    let mut open: Vec<(char, usize)> = Vec::new();
+    let mut doubtful = None;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => {
+                while let Some((_, inner)) = letters.next() {
+                    match inner {
+                        '"' | '\n' => break,
+                        '\\' => drop(letters.next()),
+                        _ => {}
+                    }
+                }
+            }
+            '/' if letters.peek().is_some_and(|(_, next)| *next == '/') => {
+                while letters.next_if(|(_, inner)| *inner != '\n').is_some() {}
+            }
+            '/' if letters.peek().is_some_and(|(_, next)| *next == '*') => {
+                let mut before = ' ';
+                for (_, inner) in letters.by_ref().skip(1) {
+                    if before == '*' && inner == '/' {
+                        break;
+                    }
+                    before = inner;
+                }
+            }
+            '{' | '[' => open.push((letter, at)),
+            '}' | ']' => {
+                let (bracket, start) = open.pop()?;
+                if (bracket == '{') != (letter == '}') {
+                    return Some((bracket, start));
+                }
+                let (before, indent) = line_start(text, at);
+                let is_less = before.trim().is_empty() && indent < line_start(text, start).1;
+                if is_less && doubtful.is_none() {
+                    doubtful = Some((bracket, start));
+                }
+            }
+            _ => {}
+        }
+    }
+    let last = open.pop()?;
+    Some(doubtful.unwrap_or(last))
+}
+
+/// The part of a line before a place, and the number of its blanks.
+fn line_start(text: &str, at: usize) -> (&str, usize) {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (line, line.len() - line.trim_start().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unclosed;
+
+    #[test]
+    fn the_bracket_that_is_never_closed_is_found() {
+        for (text, found) in [
+            ("{}", None),
+            ("{ \"a\": [1, {\"}\": 2}] } // {", None),
+            ("/* { */ {\"\\\"{\": 1}", None),
+            ("{ \"a\": {", Some(('{', 7))),
+            ("{ \"a\": [1, 2 }", Some(('[', 7))),
+            ("{\n  \"a\": {\n    \"b\": 1\n}\n", Some(('{', 9))),
+            ("{\n  \"a\": {\n    \"b\": 1\n  }\n", Some(('{', 0))),
+            ("}", None),
+        ] {
+            assert_eq!(unclosed(text), found, "{text}");
         }
     }
 }

@@ -20,6 +20,18 @@ pub(super) fn unparsable(format: &str, reason: &str, (line, column): (usize, usi
     )
 }
 
+/// A bracket of the file is never closed.
+pub(super) fn unclosed(format: &str, bracket: char, (line, column): (usize, usize)) -> Failure {
+    let missing = if bracket == '{' { '}' } else { ']' };
+    Failure::new(
+        "FILE_INVALID",
+        format!(
+            "not valid {format}: the `{bracket}` at line {line}, column {column} is never closed"
+        ),
+        format!("add the missing `{missing}`, then try again; nothing was written"),
+    )
+}
+
 /// Another value is where an object is needed.
 pub(super) fn shape(path: &[&str], value: &Value, line: usize) -> Failure {
     let kind = match value {

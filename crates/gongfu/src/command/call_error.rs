@@ -21,7 +21,7 @@ const FOR_PERSONS: [(&str, &str); 8] = [
     ("a person can enable it: ", "to enable it: "),
     ("a person can find out why: run ", "find out why: "),
     ("a person can find out why: ", "find out why: "),
-    ("a person can allow it with `", "allow it with `"),
+    ("a person can ", ""),
 ];
 
 /// The end of a command whose failure is reported already.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use gongfu_files::Home;
+use gongfu_files::{Home, disk};
 use schemars::schema_for;
 use serde_json::{Value, json};
 
@@ -195,6 +195,13 @@ fn set(
         terminal.note(&format!(
             "note: {name} is set, and takes precedence over this setting"
         ));
+    }
+    let is_missing = |word: &String| {
+        let folder = wiring::expanded(Path::new(word), environment.user.as_deref());
+        !word.trim_start().starts_with('[') && disk::kind_outside(&folder).is_none()
+    };
+    if key == "skills_dirs" && words.into_iter().flatten().any(is_missing) {
+        terminal.note("note: there is no such folder yet; it is used once it is there");
     }
     if changed {
         terminal.note("restart running servers to apply it");

@@ -192,7 +192,11 @@ fn build(
                 terminal.line(&format!("{key}  {language}  {origin} ({state})"))?;
                 terminal.line(&format!("  {}", plain(&packages(record))))?;
                 for import in &record.left_out {
-                    terminal.line(&format!("  not installed: {}", plain(import)))?;
+                    // It is said to agents, too.
+                    terminal.line(&format!(
+                        "  not installed: {}",
+                        plain(&import.replace("a person can ", ""))
+                    ))?;
                 }
             }
             BuildReport::Proposal { packages, .. } => {

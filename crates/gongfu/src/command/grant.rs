@@ -1,15 +1,17 @@
 //! `gongfu grant list|add|remove`: which hosts the scripts of a skill may reach.
 
+use gongfu_core::network::Rule;
 use gongfu_hub::surface::Operation;
 use gongfu_hub::surface::grant::{GrantAdd, GrantChange, GrantList, GrantRemove, ListedGrant};
 use serde_json::json;
 
 use super::Outcome;
 use super::operate::operate;
-use crate::cli::{GrantArguments, GrantCommand};
+use crate::cli::{GrantArguments, GrantCommand, quoted};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring;
+use crate::wiring::{self, Parts};
 
 pub(crate) fn run(
     command: &GrantCommand,
@@ -29,15 +31,15 @@ pub(crate) fn run(
                 private: *private,
             };
             let words = ["can now reach", "could already reach"];
-            change(add, of, words, environment, terminal)
+            change(add, of, "add", words, environment, terminal)
         }
         GrantCommand::Remove { of } => {
             let remove = GrantRemove {
                 skill: of.skill.clone(),
                 hosts: of.hosts.clone(),
             };
-            let words = ["can no longer reach", "could not reach"];
-            change(remove, of, words, environment, terminal)
+            let words = ["can no longer reach", "had no grant for"];
+            change(remove, of, "remove", words, environment, terminal)
         }
     }
 }
@@ -46,11 +48,13 @@ pub(crate) fn run(
 fn change<O: Operation<Output = GrantChange>>(
     operation: O,
     of: &GrantArguments,
+    verb: &str,
     [changed, unchanged]: [&str; 2],
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &of.places)?;
+    check_order(of, verb, &parts)?;
     let change = operate(operation, &parts, of.json, terminal)?;
     let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
     let what = if change.is_changed {
@@ -66,6 +70,33 @@ fn change<O: Operation<Output = GrantChange>>(
     }
     terminal.line(&format!("{skill} {what} {}", hosts.join(", ")))?;
     Ok(Outcome::Good)
+}
+
+/// Checks that the skill comes before its hosts.
+fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result<()> {
+    let library = parts.skills.current()?;
+    let host = of.skill.parse::<Rule>();
+    if !of.skill.contains('.') || host.is_err() || library.resolve(&of.skill).is_ok() {
+        return Ok(());
+    }
+    let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
+    let Some(at) = hosts.iter().position(|word| library.resolve(word).is_ok()) else {
+        return Ok(());
+    };
+    let mut words = hosts;
+    let skill = words.remove(at);
+    words.insert(0, of.skill.clone());
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let message = format!(
+        "the skill comes first, and `{}` is a host",
+        plain(&of.skill)
+    );
+    let hint = format!(
+        "did you mean `gongfu grant {verb} {} {}`?",
+        quoted(&skill),
+        words.join(" ")
+    );
+    Err(Failure::usage("INVALID_SKILL_NAME", message, hint).into())
 }
 
 fn list(all: &[ListedGrant], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {

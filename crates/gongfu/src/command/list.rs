@@ -34,7 +34,17 @@ pub(crate) fn run(
         let wanted = json!({ "task": arguments.task, "budget": arguments.budget });
         return search::catalogue(wanted, common, environment, terminal);
     }
-    let parts = wiring::parts(environment, &common.places)?;
+    let parts = wiring::unwarned_parts(environment, &common.places, &[])?;
+    if let Some(Failure {
+        code,
+        message,
+        hint,
+        ..
+    }) = &parts.unwritable
+    {
+        let message = format!("{message}, so the built-in skills are missing");
+        terminal.warning(code, &message, hint);
+    }
     let library = library(&parts)?;
     let filter = Filter {
         source: arguments.source,
@@ -66,7 +76,11 @@ pub(crate) fn run(
     }
     print(&shown, &library, terminal)?;
     note_untrusted(&library, terminal);
-    terminal.note(&summary(&shown, &library, is_filtered));
+    if library.skills().is_empty() && parts.unwritable.is_some() {
+        terminal.note("no skills found");
+    } else {
+        terminal.note(&summary(&shown, &library, is_filtered));
+    }
     Ok(Outcome::Good)
 }
 

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use gongfu_core::skill::name::{self, NameFault};
 use gongfu_core::skill::{Finding, SkillName, draft, placeholder};
 use gongfu_core::text;
-use gongfu_files::project_of;
+use gongfu_files::{disk, project_of};
 use gongfu_library::scaffold::{self, CreatedSkill, ScaffoldError};
 use serde_json::json;
 
@@ -41,11 +41,17 @@ pub(super) fn run(
         let near = valid_name(wanted);
         let mut failures = faults.into_iter().map(|finding| {
             let text = text::finding(&finding);
+            // There is no folder yet whose name could be used.
+            let hint = text.hint.split("; until then").next().unwrap_or_default();
             let hint = match &near {
-                Some(near) => format!("{}: `gongfu skill new {near}`", text.hint),
-                None => text.hint,
+                Some(near) => format!("{hint}: `gongfu skill new {near}`"),
+                None => hint.to_owned(),
             };
-            Failure::usage(finding.code(), plain(&text.message), hint)
+            let message = match &finding {
+                Finding::NameUnusable { reason } => reason.clone(),
+                _ => text.message,
+            };
+            Failure::usage(finding.code(), plain(&message), hint)
         });
         // JSON has room for one.
         for failure in failures
@@ -67,7 +73,18 @@ pub(super) fn run(
                 let hint = "edit it, or choose another name";
                 return Err(Failure::new("SKILL_EXISTS", message, hint).into());
             }
-            error @ ScaffoldError::Io(..) => return Err(error.into()),
+            ScaffoldError::Io(folder, why) => {
+                let shown = plain(&folder.to_string_lossy());
+                let message = format!("{shown} can't be created: {}", disk::write_reason(&why));
+                let user = match arguments.target {
+                    NewTarget::User => "--in home",
+                    NewTarget::Project | NewTarget::Home => "--in user",
+                };
+                let hint = format!(
+                    "go to a folder that you may write to, or use your own: `gongfu skill new {wanted} {user}`"
+                );
+                return Err(Failure::new("FOLDER_UNWRITABLE", message, hint).into());
+            }
         },
     };
     let clients = clients(arguments.target, &created);

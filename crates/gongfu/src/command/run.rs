@@ -41,6 +41,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
+    check_volume(&arguments)?;
     let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
     parts.warn();
     if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
@@ -103,15 +104,21 @@ pub(crate) fn run(
             let skill = library.resolve(&about.skill).ok();
             let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
             let folders = runtime.block_on(folders);
-            let ended = ended(result, &folders, &about, terminal);
-            if let (Ok(Outcome::Code(code)), Some(skill), false) = (&ended, skill, about.json) {
-                let hints = hint::of_program(*code, &about.program, skill).into_iter();
-                let line = [about.program.clone()];
-                let words = if is_line { &line[..] } else { &words };
-                for hint in hints.chain(hint::hints(words, skill, &folders, environment)) {
-                    terminal.note(&format!("gongfu: {hint}"));
+            let ran = result
+                .structured_content
+                .as_ref()
+                .and_then(Value::as_object);
+            let hints = match (ran.and_then(outcome_of_run), skill) {
+                (Some(Outcome::Code(code)), Some(skill)) => {
+                    let of_program = hint::of_program(code, &about.program, &words, skill);
+                    let line = [about.program.clone()];
+                    let words = if is_line { &line[..] } else { &words };
+                    let of_words = hint::hints(words, skill, &folders, environment);
+                    of_program.into_iter().chain(of_words).collect()
                 }
-            }
+                _ => Vec::new(),
+            };
+            let ended = ended(result, &folders, &about, hints, terminal);
             runtime.block_on(async {
                 let mut signals = Signals::listen();
                 tokio::select! {
@@ -140,6 +147,22 @@ pub(crate) fn run(
             Err(reported(&error, outcome, arguments.json, terminal))
         }
     }
+}
+
+/// Checks that the skill isn't a folder to mount: `-v HOST:GUEST`, as other programs have it.
+fn check_volume(arguments: &RunArguments) -> Result<(), Failure> {
+    let word = &arguments.skill;
+    if !word.contains(':') || !word.contains(['/', '~']) {
+        return Ok(());
+    }
+    let words = std::iter::once(word).chain(&arguments.command);
+    let words: Vec<String> = words.map(|word| quoted(word)).collect();
+    let hint = format!(
+        "to mount a folder: `gongfu run --mount {}`",
+        words.join(" ")
+    );
+    let message = format!("`{}` is not the name of a skill", plain(word));
+    Err(Failure::usage("INVALID_SKILL_NAME", message, hint))
 }
 
 /// Checks that a skill isn't given by the path of its folder: what runs must be named.
@@ -251,9 +274,10 @@ fn ended(
     result: ToolResult,
     folders: &HostFolders,
     about: &About,
+    hints: Vec<String>,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let Some(Value::Object(ran)) = result.structured_content else {
+    let Some(Value::Object(mut ran)) = result.structured_content else {
         anyhow::bail!("the run reported nothing about its end");
     };
     let outcome = outcome_of_run(&ran).unwrap_or(Outcome::Findings);
@@ -262,6 +286,9 @@ fn ended(
         .and_then(Value::as_str)
         .unwrap_or_default();
     if about.json {
+        if !hints.is_empty() {
+            ran.insert("hints".to_owned(), hints.into());
+        }
         terminal.json(&told(summary::with_host_paths(ran, folders)))?;
         return Ok(outcome);
     }
@@ -276,8 +303,12 @@ fn ended(
             .flatten()
             .filter_map(|one| one.get(member)?.as_str())
         {
-            terminal.note(&format!("gongfu: {what}: {}", plain(why)));
+            terminal.note(&format!("gongfu: {what}: {}", plain(&to_person(why))));
         }
+    }
+    let network = ran.get("no_network").and_then(|one| one.get("advice"));
+    if let Some(advice) = network.and_then(Value::as_str) {
+        terminal.note(&format!("gongfu: {}", plain(&to_person(advice))));
     }
     let lines = summary::written(&ran, folders).into_iter();
     let lines = lines.chain(left_behind(&ran)).chain(summary::waiting(&ran));
@@ -287,7 +318,15 @@ fn ended(
     if let Some(why) = stopped(reason, about) {
         terminal.complain(&format!("gongfu: {why}"));
     }
+    for hint in hints {
+        terminal.note(&format!("gongfu: {hint}"));
+    }
     Ok(outcome)
+}
+
+/// Advice for an agent, said to the person who has to follow it.
+fn to_person(advice: &str) -> String {
+    advice.replace("a person can ", "")
 }
 
 /// Names the files that couldn't be changed as the run wanted, a line each.

@@ -19,6 +19,11 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let query = arguments.query.join(" ");
+    if query.trim() == "-" {
+        let message = "search doesn't read standard input";
+        let hint = "put the words after it: `gongfu search merge pdf files`";
+        return Err(Failure::usage("EMPTY_QUERY", message, hint).into());
+    }
     if query.trim().is_empty() {
         return Err(Failure::usage(
             "EMPTY_QUERY",

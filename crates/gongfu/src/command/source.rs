@@ -6,7 +6,7 @@ use gongfu_core::library::SourceKind;
 use gongfu_core::near;
 use gongfu_core::skill::SKILL_FILE;
 use gongfu_files::Home;
-use gongfu_files::disk::{self, EntryKind};
+use gongfu_files::disk::{self, EntryKind, Root};
 use serde::Serialize;
 
 use super::Outcome;
@@ -80,7 +80,7 @@ fn list(
     let found = sources.iter().filter(|one| one.exists).count();
     let skills: usize = sources.iter().map(|one| one.skills).sum();
     terminal.note(&format!(
-        "{} in {found} of {} folders; a name goes to the first that has it",
+        "{} in {found} of {} folders; if two folders have a skill of the same name, the first one wins",
         count(skills, "skill"),
         sources.len()
     ));
@@ -124,7 +124,7 @@ fn add(
     let shown = plain(&folder.to_string_lossy());
     let folder = std::path::absolute(wiring::expanded(folder, environment.user.as_deref()))?;
     match disk::kind_outside(&folder) {
-        Some(EntryKind::Folder) => {}
+        Some(EntryKind::Folder) => check_readable(&folder)?,
         Some(_) => {
             // The folder of a skill, and the one above it, which holds skills.
             let above = folder.ancestors().nth(2);
@@ -150,6 +150,11 @@ fn add(
             return Err(Failure::new("SOURCE_NOT_A_FOLDER", message, hint).into());
         }
         None => {
+            if let Err(error) = std::fs::metadata(&folder)
+                && error.kind() == std::io::ErrorKind::PermissionDenied
+            {
+                return Err(unreadable(&folder, &error).into());
+            }
             let hint = clone_hint(&shown);
             let message = match &hint {
                 Some(_) if shown.contains(':') => format!("{shown} is an address, not a folder"),
@@ -191,6 +196,22 @@ fn add(
     Ok(Outcome::Good)
 }
 
+/// Checks that skills can be looked for in a folder.
+fn check_readable(folder: &Path) -> Result<(), Failure> {
+    let root = Root::open(folder).map_err(|error| unreadable(folder, &error))?;
+    let entries = root.dir().entries();
+    entries
+        .map(drop)
+        .map_err(|error| unreadable(folder, &error))
+}
+
+fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
+    let shown = plain(&folder.to_string_lossy());
+    let message = format!("{shown} can't be read: {}", disk::reason(error));
+    let hint = "ask its owner for permission to read it, or add another folder";
+    Failure::new("SOURCE_UNREADABLE", message, hint)
+}
+
 /// The hint for a folder that isn't there.
 fn missing(shown: &str) -> String {
     // `C:\skills`
@@ -228,14 +249,14 @@ fn remove(
             Some("user") if *path == home.skills() => {
                 "it belongs to gongfu's home; disable its skills with `gongfu skill disable`"
             }
-            Some("user") => {
-                "it is a default folder: `gongfu config set discovery.home false` disables those of the user"
-            }
             Some("environment") => {
                 "it comes from GONGFU_SKILLS_DIRS, LLP_SKILLS_DIRS or SKILL_STORAGE_PATH: unset that variable"
             }
-            Some("project") => {
-                "it is a default folder of the project: --no-default-dirs ignores those"
+            Some("user") => {
+                "hide a skill with `gongfu skill disable NAME`, or skip such folders with `gongfu config set discovery.home false`"
+            }
+            Some("project" | "untrusted project") => {
+                "hide a skill with `gongfu skill disable NAME`, or skip default folders with --no-default-dirs"
             }
             Some("built-in") => {
                 "`gongfu config set discovery.built_in false` disables the built-in skills"
@@ -248,7 +269,12 @@ fn remove(
             Some(near) => format!("did you mean `{}`? {hint}", plain(near)),
             None => hint.to_owned(),
         };
-        let message = format!("{shown} is not in the settings");
+        let message = match known.map(|one| one.from) {
+            Some("user" | "project" | "untrusted project") => {
+                format!("{shown} is a default folder and can't be removed")
+            }
+            _ => format!("{shown} is not in the settings"),
+        };
         return Err(Failure::new("SOURCE_UNKNOWN", message, hint).into());
     }
     write(&home, |folders| folders.retain(|known| !is_meant(known)))?;

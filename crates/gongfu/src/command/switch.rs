@@ -8,6 +8,7 @@ use super::Outcome;
 use super::operate::operate;
 use crate::cli::SwitchArguments;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
 
@@ -20,6 +21,19 @@ pub(super) fn run(
     let json = arguments.common.json;
     let parts = wiring::parts(environment, &arguments.common.places)?;
     let mut wanted = vec![arguments.name.clone()];
+    if ["all", "*"].contains(&arguments.name.as_str())
+        && parts.skills.current()?.named(&arguments.name).is_empty()
+    {
+        let (verb, list) = if enabled {
+            ("enable", "gongfu list --disabled")
+        } else {
+            ("disable", "gongfu list")
+        };
+        let message = format!("there is no skill `{}`", arguments.name);
+        let hint =
+            format!("one skill at a time: `gongfu skill {verb} NAME`; `{list}` shows the names");
+        return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
+    }
     if arguments.all {
         let library = parts.skills.current()?;
         let named = library.named(&arguments.name).into_iter();

@@ -136,12 +136,21 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     Ok(parsed)
 }
 
-/// The arguments that a tool can't do without, as they are written.
+/// The arguments that a tool can't do without, else its first, as they are written.
 fn required(spec: Option<&ToolSpec>) -> String {
     let schema = spec.map(|spec| &spec.input_schema);
     let required = schema.and_then(|schema| schema.get("required")?.as_array());
     let names = required.into_iter().flatten().filter_map(Value::as_str);
-    let names = names.map(|name| format!(" {name}=VALUE"));
+    let mut names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        names.extend(
+            properties
+                .and_then(|all| all.keys().next())
+                .map(String::as_str),
+        );
+    }
+    let names = names.into_iter().map(|name| format!(" {name}=VALUE"));
     names.collect::<Vec<_>>().concat()
 }
 

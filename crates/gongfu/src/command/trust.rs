@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::list::library;
 use super::operate::operate;
-use crate::cli::{Places, TrustArguments, TrustCommand};
+use crate::cli::{Places, TrustArguments, TrustCommand, clone_commands};
 use crate::client;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -42,6 +42,12 @@ fn add(
 ) -> anyhow::Result<Outcome> {
     let (folder, project) = folder_and_project(folder, environment)?;
     let project = project.map_err(|why| {
+        let word = plain(&folder.to_string_lossy());
+        if let Some(clone) = clone_commands(&word, "trust").filter(|_| word.contains(':')) {
+            let message = format!("{word} is an address, not a folder");
+            let hint = format!("clone it, review its skills, then trust the folder: {clone}");
+            return Failure::new("NO_PROJECT", message, hint);
+        }
         let message = format!("{} is not a project: {why}", shown(&folder));
         let hint =
             "pass the folder of a project: `gongfu trust DIR`; `gongfu trust list` shows the trusted ones";

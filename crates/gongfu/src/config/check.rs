@@ -35,7 +35,11 @@ impl Mistake {
         Self {
             key: None,
             message: format!("not valid TOML: {}", plain(message)),
-            hint: "fix this line; text needs quotes, and each setting a line of its own".to_owned(),
+            hint: if message.contains("quoted") {
+                "put the text in quotes: NAME = \"VALUE\"".to_owned()
+            } else {
+                "fix this line; each setting has a line of its own: NAME = VALUE".to_owned()
+            },
             span,
         }
     }

@@ -56,11 +56,8 @@ pub(crate) fn write(
             .iter()
             .find(|one| one.key.as_deref() == Some(&setting.key));
         if let (Some(mistake), Some(_)) = (of_key, value) {
-            return Err(Failure::new(
-                "CONFIG_VALUE",
-                &mistake.message,
-                &mistake.hint,
-            ));
+            let hint = edit::hint(setting);
+            return Err(Failure::new("CONFIG_VALUE", &mistake.message, hint));
         }
         if edited == text {
             return Ok((false, mistakes));

@@ -7,6 +7,19 @@ use serde_json::Value;
 use super::Config;
 use crate::failure::Failure;
 
+/// Names that other programs have for settings.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("port", "server.listen"),
+    ("host", "server.listen"),
+    ("bind", "server.listen"),
+    ("address", "server.listen"),
+    ("url", "server.public_url"),
+    ("memory", "sandbox.memory_mib"),
+    ("disk", "sandbox.disk_mib"),
+    ("skills", "skills_dirs"),
+    ("skills-dir", "skills_dirs"),
+];
+
 /// A setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
@@ -65,6 +78,9 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
         let section: Vec<&str> = section.map(|one| one.key.as_str()).collect();
         let list = "`gongfu config show` lists every setting";
         let hint = match meant(all, key) {
+            Some("server.listen") if section.is_empty() => {
+                format!("did you mean `gongfu config set server.listen 127.0.0.1:8080`? {list}")
+            }
             _ if !section.is_empty() => {
                 format!("it is a section: name one of {}", section.join(", "))
             }
@@ -81,15 +97,24 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
 
 /// The setting that somebody who wrote an unknown key probably meant: one of the same name in another section, else
 /// one with a similar name.
-pub(super) fn meant<'s>(all: &'s [Setting], key: &str) -> Option<&'s str> {
+pub(crate) fn meant<'s>(all: &'s [Setting], key: &str) -> Option<&'s str> {
     let name = name_of(key);
     let keys = || all.iter().map(|one| one.key.as_str());
     let section = key.strip_suffix(name).unwrap_or_default();
     let beside = || keys().filter(|one| one.starts_with(section));
-    keys().find(|one| name_of(one) == name).or_else(|| {
-        let near = near::meant(name, beside().map(name_of))?;
-        beside().find(|one| name_of(one) == near)
-    })
+    let synonym = || {
+        let (_, meant) = SYNONYMS
+            .iter()
+            .find(|(word, _)| *word == near::folded(name))?;
+        keys().find(|one| one == meant)
+    };
+    keys()
+        .find(|one| name_of(one) == name)
+        .or_else(synonym)
+        .or_else(|| {
+            let near = near::meant(name, beside().map(name_of))?;
+            beside().find(|one| name_of(one) == near)
+        })
 }
 
 /// The last part of a key.

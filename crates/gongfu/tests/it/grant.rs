@@ -94,7 +94,7 @@ fn grant_opens_a_host_to_one_skill() {
     assert_eq!(ran.pointer("/structuredContent/network/0/refused"), None);
     let why = text_at(&ran, "/structuredContent/network/1/refused");
     assert!(
-        why.contains("gongfu grant add SKILL evil.test:443"),
+        why.contains("gongfu grant add asker evil.test:443"),
         "{why}"
     );
     let words = text_at(&ran, "/content/0/text");
@@ -162,4 +162,45 @@ fn wrong_host_or_skill_is_refused_with_the_reason() {
     let add = grant(&["add", "asker", "example.com"]).ends(1);
     assert!(add.stderr.contains("damaged"), "{}", add.stderr);
     assert_eq!(fixture.read("home/grants.json"), "{");
+}
+
+#[test]
+fn run_that_finds_no_network_says_which_host_to_grant() {
+    const LOOK_UP: &str = "import socket; socket.getaddrinfo('api.example.com', 443)";
+    let fixture = Fixture::new();
+    fixture.skill("asker", "Asks a host.");
+    let run = |line: &str| fixture.only(["run", "asker", "--", "sh", "-c", line]);
+    let hint = "gongfu: a run has no network; allow a host with `gongfu grant add asker";
+    // What the C library says names no host, and the command has a URL.
+    let looked_up = format!("python3 -c \"{LOOK_UP}\" # https://api.example.com/v1");
+    let ran = run(&looked_up).ends(1);
+    assert!(
+        ran.stderr.contains(&format!("{hint} api.example.com`")),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&format!("python3 -c \"{LOOK_UP}\"")).ends(1);
+    assert!(
+        ran.stderr.contains(&format!("{hint} HOST`")),
+        "{}",
+        ran.stderr
+    );
+    // A run that went well, or failed for another reason, needs no network.
+    for (line, code) in [
+        ("echo 'Could not resolve host: x.test' >&2", 0),
+        ("echo 'no such file' >&2; exit 3", 3),
+    ] {
+        let ran = run(line).ends(code);
+        assert!(!ran.stderr.contains("no network"), "{}", ran.stderr);
+    }
+    // An agent learns it as well, and asks.
+    let failed = "echo 'curl: (6) Could not resolve host: x.test' >&2; exit 6";
+    let call = json!({ "skill_name": "asker", "command": failed });
+    let ran = fixture.client().good("skill_run", call);
+    assert_eq!(
+        text_at(&ran, "/structuredContent/no_network/host"),
+        "x.test"
+    );
+    let told = "a person can allow a host with `gongfu grant add asker x.test`";
+    assert!(text_at(&ran, "/content/0/text").contains(told), "{ran}");
 }

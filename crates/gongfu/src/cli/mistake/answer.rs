@@ -135,6 +135,14 @@ impl Mistake<'_> {
             };
             return ("MISSING_VALUE", message, self.hinted(&hint));
         }
+        if argument.contains("CLIENT") && ["all", "*"].contains(&value.as_str()) {
+            let all = match self.path.as_str() {
+                "gongfu client uninstall" => "`gongfu uninstall` removes gongfu from all of them",
+                _ => "`gongfu client list` shows which are here",
+            };
+            let hint = format!("name each, with blanks between them: {valid}; {all}");
+            return ("INVALID_VALUE", self.refused(), hint);
+        }
         let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
         let near = client.or_else(|| near::meant(&value, valid.split(", ")));
         let near = near.map(|near| format!("did you mean `{near}`? "));

@@ -1,6 +1,7 @@
 //! Hints for a command that lacks an argument, each with a command to run next.
 
 use super::word::{Form, quoted};
+use crate::config::key;
 
 /// The hint about a missing argument.
 pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<String> {
@@ -14,8 +15,17 @@ pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<Strin
         "config set" => first
             .and_then(|word| word.split_once('='))
             .map(|(key, value)| {
-                let (key, value) = (quoted(key), quoted(value));
-                format!("a blank parts them: `gongfu config set {key} {value}`")
+                let known = key::settings();
+                let is_known = known.iter().any(|one| one.key == key);
+                let near = key::meant(&known, key).filter(|_| !is_known);
+                let (key, value) = (quoted(near.unwrap_or(key)), quoted(value));
+                if is_known || near.is_some() {
+                    format!("separate key and value with a space: `gongfu config set {key} {value}`")
+                } else {
+                    format!(
+                        "there is no setting `{key}`: `gongfu config show` lists them; separate key and value with a space"
+                    )
+                }
             }),
         _ => None,
     };

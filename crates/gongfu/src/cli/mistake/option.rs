@@ -12,6 +12,9 @@ const MAX_LISTED: usize = 8;
 /// The most commands that a tip names.
 const MAX_NAMED: usize = 3;
 
+/// The part of a tip where only a port may stand.
+const PORT: &str = ":{value}`";
+
 /// An option that a command doesn't have.
 pub(super) struct Unknown<'a> {
     pub(super) option: &'a str,
@@ -29,6 +32,10 @@ impl Unknown<'_> {
         let value = Some(own).filter(|own| !own.is_empty()).or(self.value);
         let value = value.map_or_else(|| "VALUE".to_owned(), quoted);
         if let Some(tip) = table::for_option(self.path, name) {
+            if tip.contains(PORT) && value != "VALUE" && value.parse::<u16>().is_err() {
+                let example = tip.replace("{value}", "8080");
+                return format!("a port is a number up to {}: {example}", u16::MAX);
+            }
             let tip = tip.replace("{value}", &value).replace("{option}", name);
             // An option or a command alone is no sentence.
             let is_bare =

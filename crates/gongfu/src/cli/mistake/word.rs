@@ -159,15 +159,19 @@ pub(super) fn cloned(word: &str) -> String {
 
 /// The hint for the address of a repository where a folder is needed; `None` for another word.
 pub(crate) fn clone_hint(word: &str) -> Option<String> {
+    let commands = clone_commands(word, "source add")?;
+    Some(format!("gongfu doesn't download skills: {commands}"))
+}
+
+/// The commands that clone a repository and do something with its folder; `None` for another word.
+pub(crate) fn clone_commands(word: &str, then: &str) -> Option<String> {
     if !matches!(Form::of(Some(word)), Form::Url | Form::Repository) {
         return None;
     }
     let url = cloned(word);
     let folder = folder_of(&url);
     let (url, folder) = (quoted(&url), quoted(&folder));
-    Some(format!(
-        "gongfu doesn't download skills: `git clone {url}`, then `gongfu source add {folder}`"
-    ))
+    Some(format!("`git clone {url}`, then `gongfu {then} {folder}`"))
 }
 
 /// A word as a shell takes it: in quotes where it needs them.

@@ -60,7 +60,7 @@ fn broken_check(status: &Status) -> Option<Check> {
     let title = location.title;
     if let Some(problem) = &status.problem {
         let message = format!("{title}: {}", problem.message);
-        let fix = "fix that file: neither gongfu nor perhaps the client can read it";
+        let fix = "fix that file: gongfu can't read it, and the client may not be able to either";
         return Some(Check::warn("client", message, fix));
     }
     let transport = status.transport.as_ref()?;

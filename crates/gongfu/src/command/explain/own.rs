@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 50] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -47,7 +47,7 @@ pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
     (
         "FAILED",
         "The system refused something that the command needs, such as reading or writing a file.",
-        "gongfu skill new report, in a folder that is read-only",
+        "gongfu completions bash, into a file on a full disk",
         "Do what the message says. If it says nothing helpful, run gongfu doctor.",
     ),
     (
@@ -100,7 +100,7 @@ pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
     ),
     (
         "HOST_UNKNOWN",
-        "The request is for another host: a page of the web may be misusing a name that leads to this machine.",
+        "The request is for another host: a web page may be abusing a name that resolves to this machine (DNS rebinding).",
         "a request to http://example.com that reaches 127.0.0.1",
         "Use the address that `gongfu serve` prints, or pass the public one as --public-url.",
     ),
@@ -118,7 +118,7 @@ pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
     ),
     (
         "HOME_UNUSABLE",
-        "gongfu's home can't be used, because a file is where a folder must be.",
+        "gongfu's home can't be used: you have no permission to write there, the disk is full or read-only, or a file is where a folder must be.",
         "GONGFU_HOME=/etc/passwd gongfu serve",
         "Set GONGFU_HOME to a folder that gongfu may write to.",
     ),
@@ -165,6 +165,12 @@ pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
         "Pass the folder that holds the skills; unpack an archive first.",
     ),
     (
+        "SOURCE_UNREADABLE",
+        "The folder to add can't be read: you have no permission, or the disk has an error.",
+        "gongfu source add /root/skills, as another user",
+        "Ask the owner of the folder for read permission, or add another folder.",
+    ),
+    (
         "SOURCE_NAME",
         "The path of the folder is not UTF-8, which settings need.",
         "gongfu source add a folder with a Latin-1 name",
@@ -187,6 +193,12 @@ pub(super) const OWN: [(&str, &str, &str, &str); 48] = [
         "A question has to be asked, and there is no terminal.",
         "gongfu uninstall in a script",
         "Pass --yes, or run it in a terminal.",
+    ),
+    (
+        "FOLDER_UNWRITABLE",
+        "A skill can't be created in this folder: it is read-only, or the disk is full.",
+        "gongfu skill new report, in a folder that is read-only",
+        "Go to another project, or create it in your home folder: --in user.",
     ),
     (
         "NO_PROJECT",

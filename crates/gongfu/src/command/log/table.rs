@@ -125,7 +125,8 @@ impl Table {
             Some(short @ ..10_000) => format!("{short} ms"),
             Some(long) => format!("{} s", long / 1_000),
         };
-        let skill = entry.skill.as_deref().unwrap_or("-");
+        let skill = entry.skill.as_deref().filter(|name| !name.is_empty());
+        let skill = skill.unwrap_or("-");
         [&time, outcome, &duration, &entry.tool, skill, &entry.client].map(plain)
     }
 }

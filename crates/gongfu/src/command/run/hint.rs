@@ -27,13 +27,22 @@ const INTERPRETERS: [(&str, &str); 4] = [
     ("js", "node"),
     ("mjs", "node"),
 ];
+/// What only a shell knows.
+const BUILTINS: [&str; 9] = [
+    "cd", "export", "source", "alias", "set", "unset", "eval", "ulimit", ".",
+];
 /// Programs that install packages, which a run can't.
 const INSTALLERS: [&str; 4] = ["pip", "pip3", "npm", "apt"];
 /// The most files of a skill that a hint lists.
 const MAX_LISTED: usize = 5;
 
 /// The hint about the program of a command, by the code that it ended with.
-pub(super) fn of_program(code: u8, program: &str, skill: &Skill) -> Option<String> {
+pub(super) fn of_program(
+    code: u8,
+    program: &str,
+    arguments: &[String],
+    skill: &Skill,
+) -> Option<String> {
     let own = program.strip_prefix("./").unwrap_or(program);
     let own = own.strip_prefix("/skill/").unwrap_or(own);
     let files = || skill.files.iter().map(|file| file.path.as_str());
@@ -57,9 +66,24 @@ pub(super) fn of_program(code: u8, program: &str, skill: &Skill) -> Option<Strin
             "the program in its first line (#!) isn't in the sandbox; name another one: {}",
             run(own)
         )),
+        NOT_FOUND if BUILTINS.contains(&program) => {
+            let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
+            let words: Vec<String> = words.map(quoted).collect();
+            let line = words.join(" ");
+            // `export A=1 && python x.py`
+            let line = if line.contains("&&") {
+                line
+            } else {
+                line + " && …"
+            };
+            Some(format!(
+                "`{program}` is a shell builtin; use `sh -c {}`",
+                in_quotes(&line)
+            ))
+        }
         NOT_FOUND => {
             let below = files().find(|file| file.rsplit('/').next() == Some(own));
-            let near = || near::meant(own, files());
+            let near = || near::meant(own, files().filter(|file| is_alike(own, file)));
             if let Some(file) = below.or_else(near) {
                 return Some(format!("did you mean {}?", run(file)));
             }
@@ -70,6 +94,17 @@ pub(super) fn of_program(code: u8, program: &str, skill: &Skill) -> Option<Strin
         }
         _ => None,
     }
+}
+
+/// Text in the quotes of a shell.
+fn in_quotes(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Returns whether two paths may be meant for each other: they end alike, or one has no end.
+fn is_alike(wanted: &str, file: &str) -> bool {
+    let end = |path: &str| Path::new(path).extension().map(std::ffi::OsStr::to_owned);
+    end(wanted).is_none_or(|wanted| end(file) == Some(wanted))
 }
 
 /// The scripts of a skill, in words.
@@ -161,7 +196,8 @@ fn missing_script(word: &str, skill: &Skill) -> Option<String> {
     if own.starts_with('/') || own.contains(char::is_whitespace) {
         return None;
     }
-    let near = near::meant(own, skill.files.iter().map(|file| file.path.as_str()));
+    let files = skill.files.iter().map(|file| file.path.as_str());
+    let near = near::meant(own, files.filter(|file| is_alike(own, file)));
     let (shown, name) = (plain(word), plain(skill.name.as_str()));
     Some(match near {
         Some(near) => format!("the skill has no {shown}; did you mean {}?", plain(near)),

@@ -234,8 +234,13 @@ fn unwritable_home_is_reported_and_skills_are_read() {
         .gongfu(["skill", "list"])
         .with("GONGFU_HOME", nowhere)
         .good();
+    let told = [
+        "warning[HOME_UNUSABLE]",
+        "built-in",
+        "hint: set GONGFU_HOME",
+    ];
     assert!(
-        with_built_in.stderr.contains("built-in"),
+        told.iter().all(|told| with_built_in.stderr.contains(told)),
         "{}",
         with_built_in.stderr
     );
