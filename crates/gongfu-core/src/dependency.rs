@@ -4,6 +4,7 @@
 //! where packages come from is for the operator to decide.
 
 mod command;
+mod completed;
 mod failure;
 mod left_out;
 mod npm;

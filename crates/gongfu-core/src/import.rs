@@ -66,6 +66,9 @@ pub struct Imports {
     /// Those that may be modules of the skill: it has a file or folder of that name elsewhere.
     #[serde(default)]
     pub doubtful: BTreeMap<String, Vec<String>>,
+    /// Those without which a script ends as soon as it starts.
+    #[serde(default)]
+    pub needed: BTreeSet<String>,
     /// Scripts that couldn't be parsed, and why.
     pub unread: Vec<String>,
 }
@@ -94,7 +97,10 @@ impl Imports {
             entry.sort();
             entry.dedup();
         }
+        let needed = self.needed.iter().map(|module| shortest(language, module));
+        let needed = needed.filter(|module| modules.contains_key(*module));
         Self {
+            needed: needed.map(str::to_owned).collect(),
             modules,
             doubtful: BTreeMap::new(),
             unread: self.unread,

@@ -24,18 +24,21 @@ def is_for_types(test):
 
 
 def imported(tree):
-    """Yields the modules that are imported anywhere, the outermost first. What comes of a module may be one as well."""
+    """Yields the modules that are imported anywhere, the outermost first, and whether the script ends without them.
+    What comes of a module may be one as well."""
+    always = set(tree.body)
     waiting = collections.deque([tree])
     while waiting:
         node = waiting.popleft()
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name
+                yield alias.name, node in always
         elif isinstance(node, ast.ImportFrom):
             # What begins with a dot is of the skill.
             start = "." * node.level + (node.module or "")
             for alias in node.names:
-                yield start if alias.name == "*" else f"{start}.{alias.name}" if node.module else start + alias.name
+                name = start if alias.name == "*" else f"{start}.{alias.name}" if node.module else start + alias.name
+                yield name, node in always
         elif isinstance(node, ast.If) and is_for_types(node.test):
             waiting.extend(node.orelse)
         else:
@@ -91,6 +94,7 @@ def main():
     waiting = list(wanted["started"] or wanted["scripts"])
     seen = set(waiting)
     told = set()
+    needed = set()
     while waiting:
         path = waiting.pop()
         try:
@@ -99,7 +103,7 @@ def main():
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
             tell(unread=f"{path}: {str(error)[:LONGEST_ERROR] or type(error).__name__}")
             continue
-        for name in imported(tree):
+        for name, is_needed in imported(tree):
             parts = name.split(".")[:PARTS]
             top = parts[0]
             if top in sys.stdlib_module_names:
@@ -114,6 +118,9 @@ def main():
             if (module, path) not in told:
                 told.add((module, path))
                 tell(**{"doubtful" if top in skill.names else "module": [module, path]})
+            if is_needed and module not in needed:
+                needed.add(module)
+                tell(needed=module)
 
 
 main()

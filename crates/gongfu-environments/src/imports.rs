@@ -10,6 +10,7 @@ use gongfu_core::sandbox::{CapturedOutput, Command, Input, Limits, Reach, SKILL,
 use gongfu_core::skill::SkillPath;
 use serde::Deserialize;
 
+use crate::build::{disk, io_failure};
 use crate::step::port_failure;
 use crate::{Inner, node, python, read_only};
 
@@ -19,12 +20,26 @@ const MAX_IMPORTS: usize = 2 * 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Inner {
-    /// The modules that the scripts of a manifest import.
+    /// The modules that the scripts of a manifest import, found once for each version of a skill.
     pub(crate) async fn imports(
         &self,
         skill: &Skill,
         manifest: &Manifest,
     ) -> Result<Imports, Failure> {
+        let name = format!("{}-imports", self.key(manifest.language, manifest.digest()));
+        let (storage, wanted) = (self.storage.clone(), name.clone());
+        if let Some(known) = disk(move || storage.scan(&wanted)).await? {
+            return Ok(known);
+        }
+        let imports = self.scanned(skill, manifest).await?;
+        self.storage
+            .keep_scan(&name, &imports)
+            .map_err(io_failure)?;
+        Ok(imports)
+    }
+
+    /// The same, looked up in the scripts.
+    async fn scanned(&self, skill: &Skill, manifest: &Manifest) -> Result<Imports, Failure> {
         let lease = self.skills.materialize(skill).await;
         let lease = lease.map_err(|error| port_failure(&error))?;
         let PackageSpec::Imports { scripts, started } = &manifest.packages else {
@@ -70,6 +85,8 @@ enum Line {
     Module(String, String),
     /// The same for a module that may be the skill's own.
     Doubtful(String, String),
+    /// A module without which a script ends as soon as it starts.
+    Needed(String),
     /// A script that couldn't be parsed, and why.
     Unread(String),
 }
@@ -98,6 +115,9 @@ fn read(printed: &CapturedOutput) -> Result<Imports, Failure> {
             }
             Line::Doubtful(module, script) => {
                 imports.doubtful.entry(module).or_default().push(script);
+            }
+            Line::Needed(module) => {
+                imports.needed.insert(module);
             }
             Line::Unread(why) => imports.unread.push(why),
         }

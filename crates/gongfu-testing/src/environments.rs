@@ -110,6 +110,7 @@ impl Environments for FakeEnvironments {
         ready(Ok(Ok(Imports {
             modules: modules.into(),
             doubtful: BTreeMap::new(),
+            needed: ["yaml".to_owned()].into(),
             unread: Vec::new(),
         })))
     }

@@ -71,10 +71,18 @@ fn imports_are_told_by_their_shortest_names() {
         ]),
         // Somewhere in the skill is `numpy/`, and `helpers.py`.
         doubtful: map(&["numpy.array", "helpers.x"]),
+        needed: ["yaml.dump", "numpy.array", "helpers.x"]
+            .map(str::to_owned)
+            .into(),
         unread: Vec::new(),
     };
-    let found = imports.shortened(Language::Python).modules;
-    assert_eq!(found, map(&["yaml", "my_tool", "google.genai", "numpy"]));
+    let found = imports.shortened(Language::Python);
+    let needed: Vec<&str> = found.needed.iter().map(String::as_str).collect();
+    assert_eq!(needed, ["numpy", "yaml"]);
+    assert_eq!(
+        found.modules,
+        map(&["yaml", "my_tool", "google.genai", "numpy"])
+    );
 }
 
 #[test]

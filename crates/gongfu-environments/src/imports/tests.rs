@@ -4,7 +4,7 @@ use gongfu_core::sandbox::CapturedOutput;
 
 use super::read;
 
-const LINES: &str = "{\"module\": [\"numpy\", \"a.py\"]}\n{\"module\": [\"numpy\", \"b.py\"]}\n{\"doubtful\": [\"yaml\", \"a.py\"]}\n{\"unread\": \"c.py: bad\"}\n";
+const LINES: &str = "{\"module\": [\"numpy\", \"a.py\"]}\n{\"module\": [\"numpy\", \"b.py\"]}\n{\"doubtful\": [\"yaml\", \"a.py\"]}\n{\"needed\": \"yaml\"}\n{\"unread\": \"c.py: bad\"}\n";
 
 #[test]
 fn imports_are_read_line_by_line() {
@@ -15,6 +15,7 @@ fn imports_are_read_line_by_line() {
     let imports = read(&whole).unwrap();
     assert_eq!(imports.modules["numpy"], ["a.py", "b.py"]);
     assert_eq!(imports.doubtful["yaml"], ["a.py"]);
+    assert!(imports.needed.contains("yaml") && !imports.needed.contains("numpy"));
     assert_eq!(imports.unread, ["c.py: bad"]);
     let damaged = CapturedOutput {
         head: b"{\"module\": [\"numpy\"".into(),

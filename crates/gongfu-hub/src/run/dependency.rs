@@ -96,15 +96,17 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             Language::Node => Vec::new(),
         };
         let (manifest, refused) = with_added(manifest, &added);
+        let installs = call.space.installs();
+        // Guesses are for commands that certainly run the language.
+        let may_guess = installs.inferred && languages == [language];
         let mut manifest = match manifest {
+            Some(manifest) if may_guess => completed(call, skill, manifest, &scripts).await?,
             Some(manifest) => manifest,
             None => guessed(call, skill, language, &scripts).await?,
         };
         manifest.warnings.extend(refused.iter().cloned());
-        let installs = call.space.installs();
         let is_allowed = if manifest.is_inferred() {
-            // Guesses are for commands that certainly run the language.
-            installs.inferred && languages == [language]
+            may_guess
         } else {
             installs.declared
         };
@@ -113,6 +115,32 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
         provided.manifests.push((manifest, problem));
     }
     Ok(provided)
+}
+
+/// A manifest with what it leaves out of the packages that the scripts of a command can't start without.
+async fn completed(
+    call: &Call,
+    skill: &Skill,
+    manifest: Manifest,
+    scripts: &[SkillPath],
+) -> Result<Manifest, ToolError> {
+    if scripts.is_empty() || !manifest.may_be_incomplete() {
+        return Ok(manifest);
+    }
+    let imported = inferred(manifest.language, skill.files.iter(), scripts);
+    let environments = call.space.environments();
+    match environments
+        .imports(skill, &imported)
+        .await
+        .map_err(broken)?
+    {
+        Ok(imports) => Ok(manifest.completed(scripts, &imports)),
+        // What is declared may do.
+        Err(failure) => {
+            tracing::info!(skill = %skill.full_name, %failure, "the imports of scripts can't be read");
+            Ok(manifest)
+        }
+    }
 }
 
 /// A manifest of what the scripts of a command import; of all scripts of the skill, if a person has that installed.

@@ -271,3 +271,38 @@ fn imports_are_proposed_and_installed_only_on_request() {
     assert_eq!(ran["lacks"][0]["declared_in"], "requirements.txt");
     assert_eq!(ran["lacks"][0]["packages"], json!(["pyyaml"]));
 }
+
+#[test]
+fn incomplete_list_is_completed_where_guesses_are_installed() {
+    let files: &[(&str, &[u8])] = &[("requirements.txt", b"six\n"), ("x.py", b"import yaml\n")];
+    for (inferred, command, lines, from) in [
+        (false, "python x.py", vec!["six"], "requirements.txt"),
+        (
+            true,
+            "python x.py",
+            vec!["six", "pyyaml"],
+            "requirements.txt, x.py",
+        ),
+        // Which script this runs can't be told.
+        (
+            true,
+            "python -c 'import x'",
+            vec!["six"],
+            "requirements.txt",
+        ),
+    ] {
+        let installs = Installs {
+            declared: true,
+            inferred,
+        };
+        let (catalog, space, environments) = setup(files, installs);
+        space.sandbox.script(good("well"));
+        let ran = run(&catalog, command).unwrap();
+        assert_eq!(ran["environments"][0]["from"], from, "{command}");
+        let installed = environments.installed();
+        let PackageSpec::Requirements(requirements) = &installed[0].packages else {
+            panic!("{installed:?}");
+        };
+        assert_eq!(requirements.lines, lines, "{command}");
+    }
+}
