@@ -296,7 +296,7 @@ fn workspace_of_an_entry_is_one_that_the_server_takes() {
         ("/nowhere/at/all", "there is no such folder"),
     ] {
         let server = fixture.gongfu(["mcp", "--workspace", folder]).ends(1);
-        let told = format!("--workspace {folder}: {why}; ");
+        let told = format!("--workspace {folder}: {why}");
         assert!(server.stderr.contains(&told), "{}", server.stderr);
         for place in [
             &["install", "cursor"][..],
