@@ -125,9 +125,6 @@ pub(crate) fn unwarned_parts(
     for folder in &places.skills_dirs {
         check_folder(&expanded(folder, user))?;
     }
-    for mount in mounts {
-        check_mount(mount)?;
-    }
     waiting_parts(FlagsOf::Person, environment, places, mounts)
 }
 
@@ -190,6 +187,7 @@ fn parts_in(
     mounts: &[Mount],
     observer: Option<AuditObserver>,
 ) -> anyhow::Result<Parts> {
+    mounts.iter().try_for_each(check_mount)?;
     let home = home(environment)?;
     let config = Config::read(&home)?;
     let mut settings = settings(flags, environment, places, &config);
@@ -382,12 +380,13 @@ fn package_sources(
 /// Checks that a folder which a person mounts is one.
 fn check_mount(mount: &Mount) -> Result<(), Failure> {
     let shown = plain(&mount.host.to_string_lossy());
-    let message = match disk::kind_outside(&mount.host) {
+    let why = match disk::kind_outside(&mount.host) {
         Some(EntryKind::Folder) => return Ok(()),
-        Some(_) => format!("{shown} is not a folder"),
-        None => format!("there is no folder {shown}"),
+        Some(_) => "it is not a folder",
+        None => "there is no such folder",
     };
-    let hint = "check the path after --mount, which is HOST or HOST:GUEST";
+    let message = format!("{shown} can't be mounted: {why}");
+    let hint = "use a folder that exists: --mount HOST or HOST:GUEST";
     Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
 }
 
