@@ -119,13 +119,7 @@ pub(crate) fn run(
                 _ => Vec::new(),
             };
             let ended = ended(result, &folders, &about, hints, terminal);
-            runtime.block_on(async {
-                let mut signals = Signals::listen();
-                tokio::select! {
-                    () = parts.environments.finish() => {}
-                    () = signals.next() => {}
-                }
-            });
+            runtime.block_on(finish(&parts));
             drop(runtime);
             parts.sandbox.end();
             return ended;
@@ -146,6 +140,15 @@ pub(crate) fn run(
             let outcome = outcome_of(&error);
             Err(reported(&error, outcome, arguments.json, terminal))
         }
+    }
+}
+
+/// Waits for work on environments that goes on after a run, unless the person is in a hurry.
+async fn finish(parts: &Parts) {
+    let mut signals = Signals::listen();
+    tokio::select! {
+        () = parts.environments.finish() => {}
+        () = signals.next() => {}
     }
 }
 

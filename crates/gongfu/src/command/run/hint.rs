@@ -27,7 +27,7 @@ const INTERPRETERS: [(&str, &str); 4] = [
     ("js", "node"),
     ("mjs", "node"),
 ];
-/// What only a shell knows.
+/// The commands that only a shell knows.
 const BUILTINS: [&str; 9] = [
     "cd", "export", "source", "alias", "set", "unset", "eval", "ulimit", ".",
 ];
