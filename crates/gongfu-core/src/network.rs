@@ -4,12 +4,12 @@
 
 mod address;
 mod host;
+mod host_failure;
 mod proxy;
 mod rule;
-mod unreached;
 
 pub use address::{is_of_a_host, is_public};
 pub use host::{Destination, Endpoint, Host, HostError};
+pub use host_failure::{HostFailure, host_failure};
 pub use proxy::{Bypass, Proxies, ProxyServer, Secret};
 pub use rule::{Rule, RuleError, Rules};
-pub use unreached::{Unreached, unreached};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
-use gongfu_core::network::{Unreached, unreached};
+use gongfu_core::network::{HostFailure, host_failure};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
     CapturedOutput, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Spec,
@@ -190,7 +190,7 @@ pub(crate) struct NoNetwork {
     /// The host that it wanted, by what it printed; missing where nothing names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host: Option<String>,
-    /// How to allow it.
+    /// Advice: the command that allows it.
     pub(crate) advice: String,
 }
 
@@ -330,8 +330,8 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         if report.exit_code != Some(0) {
             let proposals = provided.proposals(call, skill, &report.stderr).await;
             report.lacks = (!proposals.is_empty()).then_some(proposals);
-            let unreached = unreached(&report.stderr, &request.line()).filter(|_| is_off);
-            report.no_network = unreached.map(|unreached| no_network(unreached, name));
+            let failure = host_failure(&report.stderr, &request.line()).filter(|_| is_off);
+            report.no_network = failure.map(|failure| no_network(failure, name));
         }
     }
     report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
@@ -355,8 +355,8 @@ async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGra
 }
 
 /// The advice after a run that wanted a network.
-fn no_network(unreached: Unreached, skill: &str) -> NoNetwork {
-    let host = unreached.host.map(|host| host.to_string());
+fn no_network(failure: HostFailure, skill: &str) -> NoNetwork {
+    let host = failure.host.map(|host| host.to_string());
     let wanted = host.as_deref().unwrap_or("HOST");
     NoNetwork {
         advice: format!(

@@ -53,7 +53,7 @@ pub(crate) struct Parts {
     pub(crate) budget: usize,
     /// The notes for a person about the folders of skills that they named.
     pub(crate) doubtful: Vec<String>,
-    /// Why gongfu's home can't be written, and the built-in skills are missing, where that is so.
+    /// The failure that keeps gongfu's home from being written, and built-in skills away.
     pub(crate) unwritable: Option<Failure>,
     /// The folder that it works in.
     pub(crate) workspace: Workspace,
@@ -191,13 +191,7 @@ fn parts_in(
     let home = home(environment)?;
     let config = Config::read(&home)?;
     let mut settings = settings(flags, environment, places, &config);
-    let mut unwritable = None;
-    if settings.default_dirs && config.discovery.built_in {
-        match built_in::unpack(&home, &built_in_files()) {
-            Ok(folder) => settings.built_in = Some(folder),
-            Err(error) => unwritable = Some(crate::home::unusable(&home, &error)),
-        }
-    }
+    let unwritable = unpack(&mut settings, &home, &config);
     let doubtful = doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
@@ -474,6 +468,20 @@ fn settings(
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in: None,
         writable,
+    }
+}
+
+/// Adds the built-in skills, which are files of the home; answers why they are missing where it can't be written.
+fn unpack(settings: &mut Settings, home: &Home, config: &Config) -> Option<Failure> {
+    if !settings.default_dirs || !config.discovery.built_in {
+        return None;
+    }
+    match built_in::unpack(home, &built_in_files()) {
+        Ok(folder) => {
+            settings.built_in = Some(folder);
+            None
+        }
+        Err(error) => Some(crate::home::unusable(home, &error)),
     }
 }
 

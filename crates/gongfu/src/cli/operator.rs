@@ -29,11 +29,11 @@ pub(crate) enum ConfigCommand {
         json: bool,
     },
     /// Change a setting in config.toml; comments and order stay
+    #[command(override_usage = "gongfu config set [OPTIONS] <KEY> <VALUE>...")]
     Set {
         /// The setting, such as `sandbox.memory_mib`
         key: String,
         /// The value; several for a list
-        #[arg(required = true)]
         value: Vec<String>,
     },
     /// Remove a setting from config.toml, so that its default applies

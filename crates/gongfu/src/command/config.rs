@@ -9,11 +9,12 @@ use schemars::schema_for;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::cli::{ConfigCommand, Places, Serving};
+use crate::cli::{ConfigCommand, Places, Serving, quoted};
 use crate::config::check::{self, Mistake};
 use crate::config::effective::{self, Effective, Origin};
 use crate::config::{Config, edit, file, key};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain, visible};
 use crate::wiring;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(
             show(&home, &all, arguments.serving.json, terminal)
         }
         ConfigCommand::Get { key, json } => get(&home, environment, key, *json, terminal),
+        ConfigCommand::Set { key, value } if value.is_empty() => Err(no_value(key).into()),
         ConfigCommand::Set { key, value } => set(&home, environment, key, Some(value), terminal),
         ConfigCommand::Unset { key } => set(&home, environment, key, None, terminal),
         ConfigCommand::Check { json } => check(&home, *json, terminal),
@@ -154,6 +156,30 @@ fn get(
         }
     }
     Ok(Outcome::of(!value.is_null()))
+}
+
+/// The failure of a setting without a value; `key=value` is a common mistake.
+fn no_value(words: &str) -> Failure {
+    let usage = "usage: gongfu config set [OPTIONS] <KEY> <VALUE>...";
+    let (key, value) = words.split_once('=').unwrap_or((words, ""));
+    let settings = key::settings();
+    let known = settings.iter().map(|one| one.key.as_str());
+    let known = known.into_iter().find(|one| *one == key);
+    let known = known.or_else(|| key::meant(&settings, key));
+    let hint = match (known, value) {
+        (Some(known), "") => {
+            format!("`gongfu config get {known}` prints its present value; {usage}")
+        }
+        (Some(known), value) => format!(
+            "separate key and value with a space: `gongfu config set {known} {}`; {usage}",
+            quoted(value)
+        ),
+        (None, _) => format!(
+            "there is no setting `{}`: `gongfu config show` lists them; {usage}",
+            plain(key)
+        ),
+    };
+    Failure::usage("MISSING_ARGUMENT", "missing <VALUE>...", hint)
 }
 
 fn set(

@@ -1,7 +1,6 @@
 //! Hints for a command that lacks an argument, each with a command to run next.
 
 use super::word::{Form, quoted};
-use crate::config::key;
 
 /// The hint about a missing argument.
 pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<String> {
@@ -12,21 +11,6 @@ pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<Strin
     let of_command = match below {
         "run" => Some(for_run(first)),
         "grant add" | "grant remove" if argument.contains("HOST") => Some(for_grant(below, first)),
-        "config set" => first
-            .and_then(|word| word.split_once('='))
-            .map(|(key, value)| {
-                let known = key::settings();
-                let is_known = known.iter().any(|one| one.key == key);
-                let near = key::meant(&known, key).filter(|_| !is_known);
-                let (key, value) = (quoted(near.unwrap_or(key)), quoted(value));
-                if is_known || near.is_some() {
-                    format!("separate key and value with a space: `gongfu config set {key} {value}`")
-                } else {
-                    format!(
-                        "there is no setting `{key}`: `gongfu config show` lists them; separate key and value with a space"
-                    )
-                }
-            }),
         _ => None,
     };
     if of_command.is_some() {
@@ -54,11 +38,6 @@ pub(super) fn hint(argument: &str, path: &str, words: &[String]) -> Option<Strin
             "source remove",
             "<DIR",
             "`gongfu source list` shows the folders and their ids",
-        ),
-        (
-            "config set",
-            "<VALUE>",
-            "`gongfu config show` prints the present values",
         ),
         ("config", "<KEY>", "`gongfu config show` lists the settings"),
         (

@@ -2,7 +2,7 @@
 
 use super::{Destination, Endpoint, Rule};
 
-/// What programs print when they reach no host, and whether the host follows.
+/// The words of programs that reach no host, and whether the host follows.
 const FAILURES: [(&str, bool); 19] = [
     // curl and git, ssh, wget, BusyBox, apt
     ("Could not resolve host: ", true),
@@ -27,21 +27,21 @@ const FAILURES: [(&str, bool); 19] = [
     ("getaddrinfo failed", false),
     ("socket.gaierror", false),
 ];
-/// What stands before the host in other lines of the same output.
-const NAMES: [&str; 2] = ["https://", "http://"];
-/// What stands before the host in messages of urllib3.
+/// The schemes before the host in a URL.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+/// The words before the host in messages of urllib3.
 const MEMBER: &str = "host='";
 
 /// A host that a program wanted and didn't reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreached {
+pub struct HostFailure {
     /// The rule that would allow it; `None` where no output names a host.
     pub host: Option<Rule>,
 }
 
 /// The host that a command didn't reach for want of a network, by what it printed; `None` if it says nothing of
 /// the kind, or speaks of the machine itself.
-pub fn unreached(output: &str, command: &str) -> Option<Unreached> {
+pub fn host_failure(output: &str, command: &str) -> Option<HostFailure> {
     let (rest, follows) = output.lines().find_map(|line| {
         let of_line = |(phrase, follows): &(&str, bool)| {
             let (_, rest) = line.split_once(phrase)?;
@@ -61,7 +61,7 @@ pub fn unreached(output: &str, command: &str) -> Option<Unreached> {
     let (host, port) = match (url(), told) {
         (Some((host, port)), _) => (host, port),
         (None, Some(host)) => (host, Rule::HTTPS),
-        (None, None) => return Some(Unreached { host: None }),
+        (None, None) => return Some(HostFailure { host: None }),
     };
     if host == "localhost" || host.starts_with("127.") || host == "0.0.0.0" {
         return None;
@@ -73,7 +73,7 @@ pub fn unreached(output: &str, command: &str) -> Option<Unreached> {
         // No address can be granted.
         _ => None,
     };
-    Some(Unreached { host })
+    Some(HostFailure { host })
 }
 
 /// The name of a host at the start of a text, in quotes or not.
@@ -86,7 +86,7 @@ fn name(text: &str) -> &str {
 
 /// The hosts and ports of URLs in a text.
 fn urls(text: &str) -> impl Iterator<Item = (&str, u16)> {
-    NAMES.iter().flat_map(move |scheme| {
+    SCHEMES.iter().flat_map(move |scheme| {
         let after = text.split(scheme).skip(1);
         after.filter_map(move |rest| {
             // `user:password@host`
@@ -106,7 +106,7 @@ fn urls(text: &str) -> impl Iterator<Item = (&str, u16)> {
 
 #[cfg(test)]
 mod tests {
-    use super::unreached;
+    use super::host_failure;
 
     #[test]
     fn the_host_is_told_by_what_programs_print() {
@@ -152,7 +152,7 @@ mod tests {
                 "example.com",
             ),
         ] {
-            let found = unreached(output, command).and_then(|found| found.host);
+            let found = host_failure(output, command).and_then(|found| found.host);
             let found = found.map(|found| found.to_string());
             assert_eq!(found.as_deref(), Some(host), "{output}");
         }
@@ -170,7 +170,7 @@ mod tests {
                 "curl https://192.0.2.1",
             ),
         ] {
-            let found = unreached(output, command);
+            let found = host_failure(output, command);
             assert_eq!(found.map(|found| found.host), Some(None), "{output}");
         }
     }
@@ -189,7 +189,7 @@ mod tests {
                 "curl http://127.0.0.1",
             ),
         ] {
-            assert_eq!(unreached(output, command), None, "{output}");
+            assert_eq!(host_failure(output, command), None, "{output}");
         }
     }
 }
