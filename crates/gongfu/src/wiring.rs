@@ -485,6 +485,20 @@ fn settings(
     }
 }
 
+/// Adds the built-in skills, which are files of the home; answers why they are missing where it can't be written.
+fn unpack(settings: &mut Settings, home: &Home, config: &Config) -> Option<Failure> {
+    if !settings.default_dirs || !config.discovery.built_in {
+        return None;
+    }
+    match built_in::unpack(home, &built_in_files()) {
+        Ok(folder) => {
+            settings.built_in = Some(folder);
+            None
+        }
+        Err(error) => Some(crate::home::unusable(home, &error)),
+    }
+}
+
 fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
     let mut files = Vec::new();
     let mut open: Vec<&Dir<'static>> = vec![&BUILT_IN];

@@ -86,7 +86,7 @@ fn name(text: &str) -> &str {
 
 /// The hosts and ports of URLs in a text.
 fn urls(text: &str) -> impl Iterator<Item = (&str, u16)> {
-    NAMES.iter().flat_map(move |scheme| {
+    SCHEMES.iter().flat_map(move |scheme| {
         let after = text.split(scheme).skip(1);
         after.filter_map(move |rest| {
             // `user:password@host`

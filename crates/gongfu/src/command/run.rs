@@ -13,6 +13,7 @@ use gongfu_hub::{Event, EventSink, Events, Profile, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::hint::FailedCommand;
 use self::summary::HostFolders;
 use super::Outcome;
 use super::call_error::{outcome_of, reported};
@@ -41,15 +42,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    check_volume(&arguments)?;
-    let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
-    parts.warn();
-    if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
-        terminal.note(&format!("gongfu: {note}"));
-    }
-    if arguments.skill.contains(['/', '\\']) {
-        check_name(&arguments, &parts)?;
-    }
+    let parts = parts(&arguments, environment, terminal)?;
     let mut command = arguments.command.into_iter();
     let program = command.next().unwrap_or_default();
     let words: Vec<String> = command.collect();
@@ -104,17 +97,17 @@ pub(crate) fn run(
             let skill = library.resolve(&about.skill).ok();
             let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
             let folders = runtime.block_on(folders);
-            let ran = result
-                .structured_content
-                .as_ref()
-                .and_then(Value::as_object);
-            let hints = match (ran.and_then(outcome_of_run), skill) {
+            let ran = result.structured_content.as_ref();
+            let ran = ran.and_then(Value::as_object).and_then(outcome_of_run);
+            let hints = match (ran, skill) {
                 (Some(Outcome::Code(code)), Some(skill)) => {
-                    let of_program = hint::of_program(code, &about.program, &words, skill);
-                    let line = [about.program.clone()];
-                    let words = if is_line { &line[..] } else { &words };
-                    let of_words = hint::hints(words, skill, &folders, environment);
-                    of_program.into_iter().chain(of_words).collect()
+                    let failed = FailedCommand {
+                        code,
+                        program: &about.program,
+                        arguments: &words,
+                        is_line,
+                    };
+                    hint::all(&failed, skill, &folders, environment)
                 }
                 _ => Vec::new(),
             };

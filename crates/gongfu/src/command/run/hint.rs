@@ -36,13 +36,40 @@ const INSTALLERS: [&str; 4] = ["pip", "pip3", "npm", "apt"];
 /// The most files of a skill that a hint lists.
 const MAX_LISTED: usize = 5;
 
-/// The hint about the program of a command, by the code that it ended with.
-pub(super) fn of_program(
-    code: u8,
-    program: &str,
-    arguments: &[String],
+/// A command that failed.
+pub(super) struct FailedCommand<'a> {
+    pub(super) code: u8,
+    pub(super) program: &'a str,
+    pub(super) arguments: &'a [String],
+    /// The program is a whole line for a shell.
+    pub(super) is_line: bool,
+}
+
+/// Every hint about a command that failed.
+pub(super) fn all(
+    failed: &FailedCommand<'_>,
     skill: &Skill,
-) -> Option<String> {
+    folders: &HostFolders,
+    environment: &Environment,
+) -> Vec<String> {
+    let line = [failed.program.to_owned()];
+    let words = if failed.is_line {
+        &line[..]
+    } else {
+        failed.arguments
+    };
+    let hints = hints(words, skill, folders, environment);
+    of_program(failed, skill).into_iter().chain(hints).collect()
+}
+
+/// The hint about the program of a command, by the code that it ended with.
+fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
+    let FailedCommand {
+        code,
+        program,
+        arguments,
+        ..
+    } = *failed;
     let own = program.strip_prefix("./").unwrap_or(program);
     let own = own.strip_prefix("/skill/").unwrap_or(own);
     let files = || skill.files.iter().map(|file| file.path.as_str());
@@ -123,7 +150,7 @@ fn scripts(skill: &Skill) -> String {
 }
 
 /// The hints about the arguments of a command.
-pub(super) fn hints(
+fn hints(
     arguments: &[String],
     skill: &Skill,
     folders: &HostFolders,
