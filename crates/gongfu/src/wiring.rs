@@ -191,7 +191,7 @@ fn parts_in(
     let home = home(environment)?;
     let config = Config::read(&home)?;
     let mut settings = settings(flags, environment, places, &config);
-    let unwritable = add_built_in(&mut settings, &home, &config);
+    let unwritable = unpack(&mut settings, &home, &config);
     let doubtful = doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
@@ -287,20 +287,6 @@ fn parts_in(
         workspace,
         files: local_workspace,
     })
-}
-
-/// Adds the built-in skills where they are wanted; answers why the home can't hold them.
-fn add_built_in(settings: &mut Settings, home: &Home, config: &Config) -> Option<Failure> {
-    if !settings.default_dirs || !config.discovery.built_in {
-        return None;
-    }
-    match built_in::unpack(home, &built_in_files()) {
-        Ok(folder) => {
-            settings.built_in = Some(folder);
-            None
-        }
-        Err(error) => Some(crate::home::unusable(home, &error)),
-    }
 }
 
 /// The interpreters of the search path, and those that the settings list.

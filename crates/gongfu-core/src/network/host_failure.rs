@@ -2,7 +2,7 @@
 
 use super::{Destination, Endpoint, Rule};
 
-/// The texts that programs print when they reach no host, and whether the host follows.
+/// The words of programs that reach no host, and whether the host follows.
 const FAILURES: [(&str, bool); 19] = [
     // curl and git, ssh, wget, BusyBox, apt
     ("Could not resolve host: ", true),
@@ -27,9 +27,9 @@ const FAILURES: [(&str, bool); 19] = [
     ("getaddrinfo failed", false),
     ("socket.gaierror", false),
 ];
-/// The texts before the host in other lines of the same output.
-const NAMES: [&str; 2] = ["https://", "http://"];
-/// The text before the host in messages of urllib3.
+/// The schemes before the host in a URL.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+/// The words before the host in messages of urllib3.
 const MEMBER: &str = "host='";
 
 /// A host that a program wanted and didn't reach.

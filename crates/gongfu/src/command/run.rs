@@ -112,7 +112,13 @@ pub(crate) fn run(
                 _ => Vec::new(),
             };
             let ended = ended(result, &folders, &about, hints, terminal);
-            runtime.block_on(finish(&parts));
+            runtime.block_on(async {
+                let mut signals = Signals::listen();
+                tokio::select! {
+                    () = parts.environments.finish() => {}
+                    () = signals.next() => {}
+                }
+            });
             drop(runtime);
             parts.sandbox.end();
             return ended;
@@ -136,13 +142,22 @@ pub(crate) fn run(
     }
 }
 
-/// Waits for work on environments that goes on after a run, unless the person is in a hurry.
-async fn finish(parts: &Parts) {
-    let mut signals = Signals::listen();
-    tokio::select! {
-        () = parts.environments.finish() => {}
-        () = signals.next() => {}
+/// The parts of a run, once its words are what they seem.
+fn parts(
+    arguments: &RunArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Parts> {
+    check_volume(arguments)?;
+    let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
+    parts.warn();
+    if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
+        terminal.note(&format!("gongfu: {note}"));
     }
+    if arguments.skill.contains(['/', '\\']) {
+        check_name(arguments, &parts)?;
+    }
+    Ok(parts)
 }
 
 /// Checks that the skill isn't a folder to mount: `-v HOST:GUEST`, as other programs have it.

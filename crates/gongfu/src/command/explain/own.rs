@@ -167,7 +167,7 @@ pub(super) const OWN: [(&str, &str, &str, &str); 50] = [
     (
         "SOURCE_UNREADABLE",
         "The folder to add can't be read: you have no permission, or the disk has an error.",
-        "gongfu source add /home/me/skills",
+        "gongfu source add a folder of another user",
         "Ask the owner of the folder for read permission, or add another folder.",
     ),
     (
