@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use name::{Email, Username};
 pub use password::Password;
 pub use scope::{Scope, Scopes};
-pub use user::{MemberRole, Team, User};
+pub use user::User;
 
 /// The owner of a space: nothing of one owner is visible to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

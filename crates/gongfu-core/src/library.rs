@@ -187,6 +187,8 @@ pub struct Library {
     by_name: HashMap<String, Vec<usize>>,
     /// Computed when first needed.
     addresses: OnceLock<Arc<AddressTable>>,
+    /// The places of the enabled skills that hold their bare names; computed when first needed.
+    reachable: OnceLock<Vec<usize>>,
 }
 
 /// Why a name reaches no skill.
@@ -370,6 +372,16 @@ impl Library {
         } else {
             &skill.full_name
         }
+    }
+
+    /// The enabled skills that their bare names mean, in order of precedence.
+    pub fn reachable(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        let places = self.reachable.get_or_init(|| {
+            let all = self.skills.iter().enumerate();
+            let holding = all.filter(|(_, skill)| skill.enabled && self.holds_name(skill));
+            holding.map(|(at, _)| at).collect()
+        });
+        places.iter().filter_map(|&at| self.skills.get(at))
     }
 
     /// Returns whether the bare name of a skill means this one.

@@ -186,6 +186,8 @@ pub struct Reach {
     pub beside: Rules,
     /// The additions for the build of an environment. A run with a grant never has any.
     pub build: Option<BuildReach>,
+    /// The name of the skill that hosts are granted to, for what a refusal advises.
+    pub skill: Option<String>,
 }
 
 impl Reach {

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 /// `proposed` is the digest of exactly what is about to be done; `None` where nobody has to allow it.
 ///
 /// # Errors
-/// What the call acts on changed since its review.
+/// Another skill, version or file is acted on than at the review.
 pub(crate) fn confirm(call: &Call, proposed: Option<Digest>) -> Result<(), ToolError> {
     if proposed.is_none() || proposed == call.allowed || call.actor.role.is_person() {
         return Ok(());

@@ -3,7 +3,7 @@
 use gongfu_core::catalogue::{self, Catalogue, Entry, Form};
 use gongfu_core::library::{Library, Skill};
 
-use crate::shelf::{self, one_line};
+use crate::shelf::one_line;
 
 /// The most characters of the lines that a model asks for at the start of a task: more than a prompt
 /// would carry, about 8,000 tokens.
@@ -65,8 +65,7 @@ pub(crate) fn names(library: &Library, budget: usize) -> Lines {
 
 /// The skills themselves that [`names`] shows.
 pub(crate) fn reachable(library: &Library) -> Vec<&Skill> {
-    let reachable = shelf::reachable(library).into_iter();
-    let mut reachable: Vec<&Skill> = reachable.map(AsRef::as_ref).collect();
+    let mut reachable: Vec<&Skill> = library.reachable().map(AsRef::as_ref).collect();
     library.sort_for_catalogue(&mut reachable);
     reachable
 }

@@ -37,8 +37,6 @@ pub(crate) use words::artifact_words;
 pub(crate) const SHOWN: usize = 64 * 1024;
 /// The most that can be asked for, and what the tools of dialects carry.
 pub(crate) const MAX_SHOWN: usize = 1024 * 1024;
-/// The part of a refusal of the sandbox where the name of the skill belongs.
-const OF_SKILL: &str = "grant add SKILL ";
 /// The limit of different files that are named of a version.
 const DIFFERENCES: usize = 5;
 /// The limit of files in an answer.
@@ -256,8 +254,8 @@ pub(crate) async fn review(
 /// Runs something to its end.
 ///
 /// # Errors
-/// The skill is another one than at the review, no sandbox works here, the folder isn't there, or a part of gongfu fails. A program that fails or
-/// is ended is no error.
+/// The skill isn't the one of the review, no sandbox works here, the folder isn't there, or a part of gongfu
+/// fails. A program that fails or is ended is no error.
 pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
     policy::confirm_run(call, &request).await?;
     let space = &call.space;
@@ -316,22 +314,15 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     call.events.send(Event::Contacts(&outcome.contacts));
     let mut report = report(outcome, &logs_seen);
     call.events.send(Event::Ended(&report.how_it_ended()));
-    if let Some(skill) = &request.skill {
-        let library = shelf::library(call).await.ok();
-        let name = library.as_ref().map(|library| library.name_of(skill));
-        let name = name.unwrap_or(&skill.full_name);
-        for contact in report.network.iter_mut().flatten() {
-            // The sandbox doesn't know the skill.
-            let refused = contact.refused.as_mut();
-            if let Some(why) = refused.filter(|why| why.contains(OF_SKILL)) {
-                *why = why.replacen(OF_SKILL, &format!("grant add {name} "), 1);
-            }
-        }
-        if report.exit_code != Some(0) {
-            let proposals = provided.proposals(call, skill, &report.stderr).await;
-            report.lacks = (!proposals.is_empty()).then_some(proposals);
-            let failure = host_failure(&report.stderr, &request.line()).filter(|_| is_off);
-            report.no_network = failure.map(|failure| no_network(failure, name));
+    if let Some(skill) = request
+        .skill
+        .as_ref()
+        .filter(|_| report.exit_code != Some(0))
+    {
+        let proposals = provided.proposals(call, skill, &report.stderr).await;
+        report.lacks = (!proposals.is_empty()).then_some(proposals);
+        if is_off && let Some(failure) = host_failure(&report.stderr, &request.line()) {
+            report.no_network = Some(no_network(failure, &name(call, skill).await));
         }
     }
     report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
@@ -351,7 +342,19 @@ async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGra
         return Ok((Reach::default(), Vec::new()));
     }
     let skill = shelf::with_unlisted(call, skill).await?;
-    Ok((grants.reach(&skill), stale(&grants, &skill)))
+    let reach = Reach {
+        skill: Some(name(call, &skill).await),
+        ..grants.reach(&skill)
+    };
+    Ok((reach, stale(&grants, &skill)))
+}
+
+/// The name that a person calls a skill by: its full one when the library can't be read.
+async fn name(call: &Call, skill: &Skill) -> String {
+    match shelf::library(call).await {
+        Ok(library) => library.name_of(skill).to_owned(),
+        Err(_) => skill.full_name.to_string(),
+    }
 }
 
 /// The advice after a run that wanted a network.

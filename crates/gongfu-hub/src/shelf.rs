@@ -117,15 +117,9 @@ pub async fn skill_by_name(call: &Call, name: &str) -> Result<Arc<Skill>, ToolEr
     .error())
 }
 
-/// The skills that can be reached by their bare names, in order of precedence.
-pub fn reachable(library: &Library) -> Vec<&Arc<Skill>> {
-    let enabled = library.skills().iter().filter(|skill| skill.enabled);
-    enabled.filter(|skill| library.holds_name(skill)).collect()
-}
-
 /// The bare names that exist.
 pub fn names(library: &Library) -> Vec<&str> {
-    let reachable = reachable(library).into_iter();
+    let reachable = library.reachable();
     reachable.map(|skill| skill.name.as_str()).collect()
 }
 

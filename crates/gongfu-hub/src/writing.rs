@@ -236,7 +236,8 @@ fn proposal(
 /// Writes a file of the workspace or a mount.
 ///
 /// # Errors
-/// It isn't the write that a person allowed, the place is not written to, an edit doesn't fit, or it can't be written; then it is as it was.
+/// It isn't the write that a person allowed, the place is not written to, an edit doesn't fit, or it can't be
+/// written; then it is as it was.
 pub async fn write_place(
     call: &Call,
     place: &Location,
@@ -269,8 +270,8 @@ pub async fn write_place(
 /// Writes a file of a skill; `given` is the path as its caller knows it.
 ///
 /// # Errors
-/// It isn't the write that a person allowed, the source is read-only, an edit doesn't fit, the SKILL.md would be none, or it can't be
-/// written; then it is as it was.
+/// It isn't the write that a person allowed, the source is read-only, an edit doesn't fit, the SKILL.md would be
+/// none, or it can't be written; then it is as it was.
 pub async fn write_skill(
     call: &Call,
     skill: &Skill,

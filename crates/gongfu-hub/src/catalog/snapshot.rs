@@ -10,7 +10,6 @@ use gongfu_core::library::Library;
 use crate::dialect::{self, Dialect, MANY};
 use crate::entry::Entry;
 use crate::profile::{self, Profile};
-use crate::shelf;
 use crate::tool::ToolSpec;
 
 /// The tool that a dialect gains when it has more skills than it can list.
@@ -156,5 +155,5 @@ impl Snapshot {
 
 /// Returns true if a library has more names than a dialect lists in a schema.
 pub(super) fn is_many(library: &Library) -> bool {
-    shelf::names(library).len() > MANY
+    library.reachable().nth(MANY).is_some()
 }

@@ -113,7 +113,7 @@ impl NewFile {
         })
     }
 
-    /// The path of the file for now.
+    /// The path of the file until it has its name.
     pub(super) fn temporary_path(&self) -> PathBuf {
         self.folder.path().join(&self.temporary)
     }

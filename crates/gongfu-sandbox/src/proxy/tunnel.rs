@@ -157,13 +157,15 @@ async fn connect(
 ) -> Result<TcpStream, Refusal> {
     let endpoint = &request.endpoint;
     if !reach.allows(endpoint) {
-        let why = match reach.build {
-            Some(_) => format!(
+        let why = if reach.build.is_some() {
+            format!(
                 "{endpoint} is not a host of the package index; if a build needs it, add it to `hosts` below `[dependencies]` in the settings"
-            ),
-            None => format!(
-                "{endpoint} is not granted; a person can grant it with `gongfu grant add SKILL {endpoint}`"
-            ),
+            )
+        } else {
+            let skill = reach.skill.as_deref().unwrap_or("SKILL");
+            format!(
+                "{endpoint} is not granted; a person can grant it with `gongfu grant add {skill} {endpoint}`"
+            )
         };
         return Err(Refusal::new("403 Forbidden", why));
     }

@@ -186,7 +186,7 @@ fn reach(place: Place) -> Reach {
             rules: Rules(rules),
             private: Rules(private),
             beside: Rules(named(|name| ["files.test", "mirror.test"].contains(&name))),
-            build: None,
+            ..Reach::default()
         },
         Place::Other => Reach {
             rules: Rules(vec![rule("other.test:8443")]),
