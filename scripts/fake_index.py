@@ -82,6 +82,8 @@ class Index:
         self.forbidden: set[str] = set()
         # Where it sends those who ask for a path.
         self.moved: dict[str, str] = {}
+        # Files that a page lists, doesn't list the next time, and lists again, as stale caches of an index do: by the times still to go.
+        self.stale: dict[str, int] = {}
         # How long it takes before it answers anything, in seconds.
         self.delay = 0.0
         index = self
@@ -149,7 +151,7 @@ class Index:
             return "application/octet-stream", self.files.get(path.removeprefix("/files/"))
         if path.startswith("/simple/"):
             name = path.split("/")[2]
-            found = [file for file in self.files if normal(file).startswith(f"{normal(name)}-")]
+            found = [file for file in self.files if normal(file).startswith(f"{normal(name)}-") and not self.leaves_out(file)]
             files = [{"filename": file, "url": f"{self.elsewhere.get(file, self.url)}/files/{file}", "hashes": {"sha256": self.digest(file)}} for file in found]
             page = {"meta": {"api-version": "1.0"}, "name": name, "files": files}
             return "application/vnd.pypi.simple.v1+json", json.dumps(page).encode() if files else None
@@ -157,6 +159,13 @@ class Index:
             package = self.packages.get(path.removeprefix("/npm/"))
             return "application/json", json.dumps(package).encode() if package else None
         return "text/plain", None
+
+    def leaves_out(self, file: str) -> bool:
+        """Whether a page is the one that leaves out a file."""
+        left = self.stale.get(file)
+        if left is not None:
+            self.stale[file] = left - 1
+        return left == 0
 
     @staticmethod
     def login(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clients import expect
-from fake_index import source
+from fake_index import source, wheel
 
 if TYPE_CHECKING:
     from hostile_index import World
@@ -252,6 +252,17 @@ def few_among_many(world: World) -> None:
     expect(told == ["gongfu-none", "many3>7"] and ran["environments"][0]["packages"] == 61, f"those two: {ran}")
 
 
+def stale_page(world: World) -> None:
+    """An index whose second answer lacks the release that the first one had: versions are resolved again."""
+    for version in ("1.0", "1.1"):
+        world.index.files[f"young-{version}-py3-none-any.whl"] = wheel("young", version, {"young.py": f"VERSION = {version!r}\n".encode()})
+    world.index.stale = {"young-1.1-py3-none-any.whl": 1}
+    world.index.asked.clear()
+    world.works(skill("young\n", "import young\nprint(young.VERSION)\n"), "1.1")
+    asked = world.index.asked.count("/simple/young/")
+    expect(world.index.stale["young-1.1-py3-none-any.whl"] < 0 and asked > 2, f"a page was stale: {asked}")
+
+
 def much_left_out(world: World) -> None:
     """Much that is left out, and names that a terminal would obey: it is told in bounds, and visibly."""
     ran = world.works(skill("".join(f"gongfu-none-{number}\n" for number in range(70)) + "good\n"), "good")
@@ -270,5 +281,5 @@ def much_left_out(world: World) -> None:
 
 CASES: list[Callable[[Any], None]] = [
     build_writes_to_the_environment, build_leaves_half, build_makes_other_wheels, build_requires_from_elsewhere, secrets_of_a_refusal,
-    logins_of_a_source, versions_of_a_source, requirements_of_no_form, few_among_many, much_left_out,
+    logins_of_a_source, versions_of_a_source, requirements_of_no_form, few_among_many, stale_page, much_left_out,
 ]  # fmt: skip

@@ -206,28 +206,24 @@ impl Build<'_> {
             .iter()
             .find(|(name, _)| *name == recipe.lock_file);
         let mut lock = given.map(|(_, text)| text.clone());
-        if let Some(step) = recipe.lock {
-            let resolved = self.resolve(&mut recipe, step).await;
-            let is_project = matches!(packages, PackageSpec::Project { .. });
-            resolved.map_err(|failure| match failure.kind {
-                FailureKind::TooSlow | FailureKind::ToolMissing | FailureKind::Sandbox => failure,
-                // The text of the skill is all that this step reads.
-                _ if is_project => Failure {
-                    kind: FailureKind::LockStale,
-                    ..failure
-                },
-                _ => failure,
-            })?;
-            let text = self.read(recipe.lock_file)?;
-            check_lock(&text)?;
-            self.write_input(recipe.lock_file, &text)?;
-            lock = Some(text);
-        }
-        if recipe.lock.is_some() {
-            self.sandbox.run(&recipe, recipe.install).await?;
-        } else {
-            let install = recipe.install;
-            self.resolve(&mut recipe, install).await?;
+        let install = recipe.install;
+        match recipe.lock {
+            Some(step) => {
+                let is_project = matches!(packages, PackageSpec::Project { .. });
+                let resolved = self.lock(&mut recipe, step, is_project).await?;
+                lock = Some(match self.sandbox.run(&recipe, install).await {
+                    // The caches of an index don't always agree: the page that resolved has a release, the next doesn't.
+                    Err(failure) if failure.kind == FailureKind::Conflict && !is_project => {
+                        let why = "the index doesn't list a version that it listed a moment ago; resolving again";
+                        self.sandbox.report(why);
+                        let resolved = self.lock(&mut recipe, step, is_project).await?;
+                        self.sandbox.run(&recipe, install).await?;
+                        resolved
+                    }
+                    outcome => outcome.map(|_| resolved)?,
+                });
+            }
+            None => self.resolve(&mut recipe, install).await?,
         }
         self.record.compiled = self.record.interpreter.is_none();
         let lock = lock.map_or_else(|| self.read(recipe.lock_file), Ok)?;
@@ -240,6 +236,29 @@ impl Build<'_> {
         recipe.lock_file.clone_into(&mut self.record.lock);
         self.record.index = self.sandbox.index_shown();
         Ok(())
+    }
+
+    /// Runs the step that writes the lock; answers the lock, which is an input of later steps from then on.
+    async fn lock(
+        &mut self,
+        recipe: &mut Recipe,
+        step: Step,
+        is_project: bool,
+    ) -> Result<String, Failure> {
+        let resolved = self.resolve(recipe, step).await;
+        resolved.map_err(|failure| match failure.kind {
+            FailureKind::TooSlow | FailureKind::ToolMissing | FailureKind::Sandbox => failure,
+            // The text of the skill is all that this step reads.
+            _ if is_project => Failure {
+                kind: FailureKind::LockStale,
+                ..failure
+            },
+            _ => failure,
+        })?;
+        let text = self.read(recipe.lock_file)?;
+        check_lock(&text)?;
+        self.write_input(recipe.lock_file, &text)?;
+        Ok(text)
     }
 
     /// Makes the environment anew, with nothing of a package in it.
