@@ -117,11 +117,10 @@ impl Unknown<'_> {
             .find_map(|values| {
                 let mut words = self.words.to_vec();
                 let moved: Vec<String> = words.drain(at..=at + values).collect();
-                let end = words
-                    .iter()
-                    .position(|word| word == "--")
-                    .unwrap_or(words.len());
-                words.splice(end..end, moved);
+                // Before the arguments: `run` takes what comes after its skill as the command.
+                let (path, _) = super::reached(self.root, &words);
+                let place = path.split(' ').count().saturating_sub(1).min(words.len());
+                words.splice(place..place, moved);
                 let line = shown(&words);
                 self.reads(&words)
                     .then(|| format!("it goes after its command: `{line}`"))

@@ -91,7 +91,11 @@ fn an_argument_or_option_too_many_leads_to_the_command_that_has_it() {
         ("skill list -json", "`--json`"),
         ("skill show pdf --limit 3", "`gongfu search`"),
         ("skill --limit 3", "`gongfu skill search`"),
-        ("--limit 3 search pdf", "`gongfu search pdf --limit 3`"),
+        ("--limit 3 search pdf", "`gongfu search --limit 3 pdf`"),
+        (
+            "--workspace . run pdf ls",
+            "`gongfu run --workspace . pdf ls`",
+        ),
         ("trust --remove .", "`gongfu trust remove .`"),
         ("tool call skill_search --query pdf", "`query=pdf`"),
         ("skill list --no-color", "`--color never`"),
