@@ -9,7 +9,7 @@ use gongfu_core::account;
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 use gongfu_sandbox::backend::{
     Exposure, Failure, MAX_COPIED_BYTES, MAX_COPIED_FILES, MountedBy, Piece, RunContext, SCRATCH,
-    Source, UnixId, View, exposure, missing,
+    Source, UnixId, View, exposure, missing, place,
 };
 
 use super::Settings;
@@ -140,7 +140,12 @@ impl ContainerSpec {
     }
 
     fn add_mount(&mut self, spec: &Spec, mount: &Mount, view: &mut View) -> Result<(), Failure> {
-        let at = mount.target.clone();
+        // The link of the skill is in our own image alone.
+        let at = if self.has_host_programs {
+            place(&mount.target).into_owned()
+        } else {
+            mount.target.clone()
+        };
         if !is_mount_point(&at) {
             let why = format!("`{at}` can't be created as a folder in the sandbox");
             return Err(Failure::Refused(why));

@@ -125,7 +125,7 @@ fn plan(
         programs: &container.programs,
         ..PLACES
     };
-    let variables = backend::variables(spec, &places)?;
+    let variables = backend::view_variables(spec, &places)?;
     let file_systems = container.file_systems.clone();
     let mut plan = backend::plan(spec, container_spec.tenant, variables, file_systems);
     plan.sources.clone_from(&container_spec.sources);

@@ -44,7 +44,7 @@ pub use crate::run_dir::RunDir;
 #[cfg(target_os = "linux")]
 pub use crate::seccomp::table as refused_calls;
 #[cfg(target_os = "linux")]
-pub use crate::system::View;
+pub use crate::system::{View, place};
 #[cfg(target_os = "linux")]
 pub use bubblewrap::hidden as hidden_in_proc;
 #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ pub use execute::{RunResult, execute_in};
 pub use layer::merge_layers;
 #[cfg(target_os = "linux")]
 pub use namespaces::{PLACES, SCRATCH};
-pub use program::{Places, variables};
+pub use program::{Places, view_variables};
 
 /// The backends of this crate, the strongest first.
 #[cfg(target_os = "linux")]

@@ -1,10 +1,12 @@
 //! The part of the host that every run sees: programs and libraries, and nothing about its users.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use gongfu_core::sandbox::{SKILL, WORKSPACE};
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 
 use crate::folder::open_real;
@@ -31,6 +33,9 @@ const SETTINGS: [&str; 12] = [
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 /// The home of the user of a run: what programs keep there ends with the run.
 pub(crate) const HOME: &str = "/run/home";
+/// The place of the skill, to which [`SKILL`] is a link: scripts ask for the folders above them, and expect as many as
+/// where agents keep skills.
+const SKILL_PLACE: &str = "/run/agent/skills/skill";
 /// The devices that every program may expect.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// The pseudo-terminals of a run.
@@ -67,6 +72,16 @@ const OTHER_NAMES: [(&str, &[&str]); 3] = [
     ("pip", &["pip3"]),
     ("node", &["nodejs"]),
 ];
+
+/// The place of a mount in the view of the system: its target, unless that is in the skill.
+pub fn place(target: &str) -> Cow<'_, str> {
+    match target.strip_prefix(SKILL) {
+        Some(below) if below.is_empty() || below.starts_with('/') => {
+            format!("{SKILL_PLACE}{below}").into()
+        }
+        _ => target.into(),
+    }
+}
 
 /// A view while it is composed.
 #[derive(Debug, Default)]
@@ -115,6 +130,9 @@ impl View {
         view.pieces.push(Piece::Processes("/proc".to_owned()));
         view.pieces.push(Piece::Terminals(TERMINALS.to_owned()));
         view.add_other_names();
+        view.add_link(SKILL, SKILL_PLACE);
+        // `../workspace` is there from the skill, as it is from `/skill`.
+        view.add_other_name("/run/agent/skills/workspace", WORKSPACE);
         for at in ["/dev/shm", "/tmp", HOME] {
             view.add_scratch(at);
         }

@@ -124,7 +124,7 @@ fn next_run_gets_a_warm_and_empty_container() {
     assert_eq!(output_of(&runner, &fixture, leave), "done\n");
     let first = api.ours();
     assert_eq!(first.len(), 1);
-    let look = "find /tmp /dev/shm -mindepth 1; stat -c %a /tmp /dev/shm /workspace /skill; \
+    let look = "find /tmp /dev/shm -mindepth 1; stat -c %a /tmp /dev/shm /workspace /skill/; \
                 cat /workspace/kept; set -- /proc/[0-9]*; echo $#";
     let said = output_of(&runner, &fixture, look);
     // Two processes: init and the shell.

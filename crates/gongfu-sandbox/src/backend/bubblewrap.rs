@@ -15,7 +15,7 @@ use super::layer::merge_layers;
 use super::namespaces::{FILE_SYSTEM, PLACES, SCRATCH};
 use super::{Backend, Failure, HostView, Profile, RunContext, program};
 use crate::plan::{Isolation, Launch, Piece, Plan, Source, UnixId};
-use crate::system::View;
+use crate::system::{View, place};
 
 /// The places where systems install it.
 const PROGRAMS: [&str; 5] = [
@@ -93,7 +93,7 @@ fn plan(
     let mut view = View::of_the_system()?;
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &job.mounts {
-        let at = &mount.target;
+        let at = &place(&mount.target);
         let exposure = exposure(mount, &job.hidden, tenant, MountedBy::Tenant);
         let added = match (exposure, mount.sources.first()) {
             (Exposure::Empty, _) => {
@@ -112,7 +112,7 @@ fn plan(
         };
         added.map_err(|error| super::missing(mount, &error))?;
         if mount.mode != Mode::ReadOnly {
-            writable.push(PathBuf::from(at));
+            writable.push(PathBuf::from(&**at));
         }
     }
     for (at, to) in &job.links {
@@ -126,7 +126,7 @@ fn plan(
         program: program.to_owned(),
         options: options(size, &view.pieces, &view.sources, &hidden()),
     };
-    let variables = program::variables(job, &PLACES)?;
+    let variables = program::view_variables(job, &PLACES)?;
     Ok(Plan {
         sources: view.sources,
         view: view.pieces,

@@ -9,7 +9,7 @@ use super::layer::{layers, merge_layers};
 use super::program::{self, Places};
 use super::{Backend, Failure, HostView, Profile, RunContext};
 use crate::plan::{Isolation, Launch, Plan, UnixId};
-use crate::system::{HOME, View};
+use crate::system::{HOME, View, place};
 
 /// The supervisor and init are both of the run's user namespace.
 const OTHER_PROCESSES: u64 = 2;
@@ -55,7 +55,7 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &job.mounts {
-        let at = &mount.target;
+        let at = &place(&mount.target);
         let added = match (mount.mode, mount.sources.as_slice()) {
             (Mode::Layered, []) => {
                 view.add_scratch(at);
@@ -68,16 +68,16 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
         };
         added.map_err(|error| super::missing(mount, &error))?;
         if mount.mode != Mode::ReadOnly {
-            writable.push(PathBuf::from(at));
+            writable.push(PathBuf::from(&**at));
         }
     }
     for (at, to) in &job.links {
         view.add_other_name(at, to);
     }
     for at in &job.hidden {
-        view.add_hidden(at);
+        view.add_hidden(&place(at));
     }
-    let variables = program::variables(job, &PLACES)?;
+    let variables = program::view_variables(job, &PLACES)?;
     Ok(Plan {
         sources: view.sources,
         view: view.pieces,

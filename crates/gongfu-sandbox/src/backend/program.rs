@@ -61,7 +61,7 @@ pub struct Places<'a> {
 ///
 /// # Errors
 /// A declared variable is refused.
-pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)>, Failure> {
     let first = job.programs.iter().map(String::as_str);
     let path: Vec<&str> = first.chain([platform::PATH, places.programs]).collect();
     let mut variables = vec![
@@ -83,6 +83,16 @@ pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)
         }
         variables.push((name.clone(), value.clone()));
     }
+    Ok(variables)
+}
+
+/// The environment of a run with a view of its own. Shells show its folder by this name, where that is a link.
+///
+/// # Errors
+/// A declared variable is refused.
+pub fn view_variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)>, Failure> {
+    let mut variables = variables(job, places)?;
+    variables.push(("PWD".to_owned(), job.folder.clone()));
     Ok(variables)
 }
 

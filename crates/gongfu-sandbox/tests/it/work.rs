@@ -18,9 +18,10 @@ use crate::fixture::{
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 15] = tests![
+    let all: [Test; 16] = tests![
         "work": single_tenant_level_refuses_users,
         script_runs_in_its_folder,
+        skill_lies_as_deep_as_where_agents_keep_it,
         written_files_are_kept_and_the_skill_is_unchanged,
         workspace_takes_writes_and_removals,
         skill_below_its_layer_stays_unchanged,
@@ -61,6 +62,30 @@ fn script_runs_in_its_folder(level: Level) {
         fixture.output_of("pwd; echo $HOME; echo x > ~/.file; cat ~/.file; id -u"),
         "/skill\n/run/home\nx\n1000\n"
     );
+}
+
+fn skill_lies_as_deep_as_where_agents_keep_it(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/here.py", "import pathlib\nplace = pathlib.Path(__file__).resolve()\nprint(place.parents[3], (place.parent / 'here.py').is_file())\n");
+    fixture.write("workspace/data", "x");
+    let skill = if level == LITE {
+        "$GONGFU_SKILL"
+    } else {
+        "/skill"
+    };
+    for line in [
+        "python here.py".to_owned(),
+        format!("python {skill}/here.py"),
+    ] {
+        let printed = fixture.output_of(&line);
+        assert!(printed.ends_with(" True\n"), "{line}: {printed}");
+    }
+    if level != LITE {
+        assert_eq!(
+            fixture.output_of("cat ../workspace/data /workspace/data"),
+            "xx"
+        );
+    }
 }
 
 fn written_files_are_kept_and_the_skill_is_unchanged(level: Level) {
