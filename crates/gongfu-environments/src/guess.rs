@@ -70,8 +70,15 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
             names.push(package);
         } else {
             warnings.push(format!(
-                "{package}: not in gongfu's list of known packages, and anyone can publish under an imported name; a person can install it with `gongfu env build SKILL --inferred --allow {package}`"
+                "{package}: not in gongfu's list of known packages, and anyone can publish under an imported name; a person can install it, or the package that the module is in, with `gongfu env build SKILL --inferred --allow {package}`"
             ));
+        }
+    }
+    // A module may be in a package of another name, which only a person knows.
+    for package in scan.allowed.iter().chain(&manifest.allowed) {
+        let is_fit = language != Language::Python || requirement_problem(package).is_none();
+        if is_fit && !names.contains(package) {
+            names.push(package.clone());
         }
     }
     let warnings = warnings.iter().map(|warning| left_out_entry(warning));

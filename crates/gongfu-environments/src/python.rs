@@ -94,14 +94,17 @@ sift 1 $(($(wc -l < \"$all\")))
 [ -s /tmp/kept ]",
 );
 
-/// Installs the lock. Nothing is built: no code of a package runs.
+/// Installs the lock. Nothing is built: no code of a package runs. What `uv` unpacks lies beside the environment, so
+/// that its files are linked, and not there twice.
 const INSTALL: Step = Step::online(
     "set -eu
 rm -rf /env/bin/python
 ln -s \"$INTERPRETER\" /env/bin/python
+rm -rf /env/.uv
 if grep -q '[^[:space:]]' /in/requirements.lock; then
-  uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode copy -r /in/requirements.lock
-fi",
+  UV_CACHE_DIR=/env/.uv uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode hardlink -r /in/requirements.lock
+fi
+rm -rf /env/.uv",
 );
 
 /// Compiles the modules, because runs can't keep what they compile. A module that doesn't compile is for

@@ -101,10 +101,28 @@ pub(crate) struct RequestedProfiles(pub(crate) Vec<Profile>);
 /// An answer, ready or streaming.
 pub type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
+/// The transport of `rmcp`, whichever handler it has: what serves requests is compiled once, in this crate.
+trait Transport: Send + Sync {
+    fn handle(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = HttpResponse> + Send + '_>>;
+}
+
+impl<S: Handler> Transport for StreamableHttpService<S, Sessions> {
+    fn handle(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = HttpResponse> + Send + '_>> {
+        Box::pin(Self::handle(self, request))
+    }
+}
+
 /// MCP on one address, for every revision: a `tower` service to be mounted.
-pub struct HttpEndpoint<S> {
+#[derive(Clone)]
+pub struct HttpEndpoint {
     /// Shared, because its settings are long.
-    rmcp: Arc<StreamableHttpService<S, Sessions>>,
+    rmcp: Arc<dyn Transport>,
     sessions: Arc<Sessions>,
     settings: Arc<HttpSettings>,
     /// Ends every session and stream.
@@ -115,25 +133,14 @@ pub struct HttpEndpoint<S> {
     large_responses: LargeResponses,
 }
 
-impl<S> Clone for HttpEndpoint<S> {
-    fn clone(&self) -> Self {
-        Self {
-            rmcp: Arc::clone(&self.rmcp),
-            sessions: Arc::clone(&self.sessions),
-            settings: Arc::clone(&self.settings),
-            stop: self.stop.clone(),
-            answering: self.answering.clone(),
-            permits: Arc::clone(&self.permits),
-            large_responses: self.large_responses.clone(),
-        }
-    }
-}
-
-impl<S: Handler> HttpEndpoint<S> {
+impl HttpEndpoint {
     /// An endpoint that serves each request or session by a handler of its own.
     ///
     /// Must be called within a runtime: a task of it closes expired sessions.
-    pub fn new(handler: impl Fn() -> S + Send + Sync + 'static, settings: HttpSettings) -> Self {
+    pub fn new<S: Handler>(
+        handler: impl Fn() -> S + Send + Sync + 'static,
+        settings: HttpSettings,
+    ) -> Self {
         let (stop, answering) = (CancellationToken::new(), TaskTracker::new());
         let mut config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(settings.hosts.clone())
@@ -297,9 +304,7 @@ impl<S: Handler> HttpEndpoint<S> {
         }
         response
     }
-}
 
-impl<S> HttpEndpoint<S> {
     /// Counts a large response until it is written, or refuses it when there is no room.
     async fn count_large(&self, response: HttpResponse, request: Bytes) -> HttpResponse {
         let refusal = move || Refusal::too_many_large_responses(&request);
@@ -320,9 +325,8 @@ impl<S> HttpEndpoint<S> {
     }
 }
 
-impl<S, B> Service<Request<B>> for HttpEndpoint<S>
+impl<B> Service<Request<B>> for HttpEndpoint
 where
-    S: Handler,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Display,
 {

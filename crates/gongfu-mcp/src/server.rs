@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_limits::ClientLimits;
-use crate::http::RequestedProfiles;
+use crate::http::{HttpEndpoint, HttpSettings, RequestedProfiles};
 use crate::message::params;
 use crate::visible::shown;
 use crate::wire;
@@ -102,6 +102,13 @@ impl Server {
             tasks: TaskManager::new(),
             codec: approval::codec(),
         }
+    }
+
+    /// The server on one address, over HTTP.
+    ///
+    /// Must be called within a runtime: a task of the endpoint closes expired sessions.
+    pub fn endpoint(self, settings: HttpSettings) -> HttpEndpoint {
+        HttpEndpoint::new(move || self.connection(), settings)
     }
 
     /// The same server for one more connection or request, with nothing of another's.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io;
 
 use gongfu_core::text::visible_lines;
-use rmcp::model::{CallToolResponse, ErrorData, GetPromptResponse};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptResponse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -36,7 +36,36 @@ macro_rules! responses {
     };
 }
 
-responses!(CallToolResponse, GetPromptResponse);
+responses!(GetPromptResponse);
+
+impl Answer for CallToolResponse {
+    fn shown(self) -> Result<Self, ErrorData> {
+        Ok(match self {
+            Self::Complete(result) => Self::Complete(shown_call(result)?),
+            Self::InputRequired(result) => Self::InputRequired(shown_part(result)?),
+            other => other,
+        })
+    }
+}
+
+/// Shows the hidden characters in the answer of a call. Most are text alone, which is looked at where it lies.
+fn shown_call(mut result: CallToolResult) -> Result<CallToolResult, ErrorData> {
+    let mut texts = Vec::new();
+    for block in &mut result.content {
+        match block {
+            ContentBlock::Text(text) if text.meta.is_none() && text.annotations.is_none() => {
+                texts.push(&mut text.text);
+            }
+            _ => return shown_part(result),
+        }
+    }
+    if result.meta.is_some() {
+        return shown_part(result);
+    }
+    texts.into_iter().for_each(show_text);
+    result.structured_content.iter_mut().for_each(show);
+    Ok(result)
+}
 
 /// Implements [`Answer`] for results that are values.
 macro_rules! results {
@@ -86,14 +115,16 @@ fn shown_part<T: Serialize + DeserializeOwned>(part: T) -> Result<T, ErrorData> 
 
 fn show(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            if let Cow::Owned(shown) = visible_lines(text) {
-                *text = shown;
-            }
-        }
+        Value::String(text) => show_text(text),
         Value::Array(all) => all.iter_mut().for_each(show),
         Value::Object(members) => members.values_mut().for_each(show),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn show_text(text: &mut String) {
+    if let Cow::Owned(shown) = visible_lines(text) {
+        *text = shown;
     }
 }
 

@@ -44,11 +44,11 @@ impl ServerHandler for Slow {
     }
 }
 
-fn endpoint(settings: HttpSettings) -> HttpEndpoint<Slow> {
+fn endpoint(settings: HttpSettings) -> HttpEndpoint {
     HttpEndpoint::new(|| Slow, settings)
 }
 
-async fn answer(endpoint: &HttpEndpoint<Slow>, request: Request<Full<Bytes>>) -> HttpResponse {
+async fn answer(endpoint: &HttpEndpoint, request: Request<Full<Bytes>>) -> HttpResponse {
     let Ok(answer) = endpoint.clone().call(request).await;
     answer
 }

@@ -1,16 +1,16 @@
 //! `gongfu list` and `gongfu skill list`: the skills of the library in columns.
 
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use gongfu_core::library::{Library, ResolveError, Skill};
 use gongfu_core::search::Filter;
 use gongfu_core::skill::SKILL_FILE;
-use gongfu_files::disk;
+use gongfu_files::disk::{self, EntryKind};
 use serde_json::{Value, json};
 
 use super::{Outcome, search};
-use crate::cli::ListArguments;
+use crate::cli::{ListArguments, quoted};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::progress;
@@ -127,6 +127,30 @@ pub(super) fn named(library: &Library, name: &str) -> Result<Arc<Skill>, Resolve
         _ => None,
     };
     found.cloned().ok_or(unresolved)
+}
+
+/// The failure of a name that is a folder without a SKILL.md in a folder of skills; `None` where there is none.
+pub(super) fn without_skill_file(library: &Library, name: &str) -> Option<Failure> {
+    if !matches!(
+        Path::new(name).components().collect::<Vec<_>>()[..],
+        [Component::Normal(_)]
+    ) {
+        return None;
+    }
+    let folders = library.sources().iter();
+    let mut folders = folders.map(|source| Path::new(&source.root).join(name));
+    let folder = folders.find(|folder| disk::kind_outside(folder) == Some(EntryKind::Folder))?;
+    let folder = folder.to_string_lossy();
+    let message = format!(
+        "there is no skill `{}`: {} has no SKILL.md",
+        plain(name),
+        plain(&folder)
+    );
+    let hint = format!(
+        "`gongfu skill check {}` says what it needs",
+        quoted(&folder)
+    );
+    Some(Failure::new("SKILL_NOT_FOUND", message, hint))
 }
 
 /// A skill as JSON.

@@ -17,7 +17,7 @@ use self::hint::FailedCommand;
 use self::summary::HostFolders;
 use super::Outcome;
 use super::call_error::{outcome_of, reported};
-use super::list::named;
+use super::list::{named, without_skill_file};
 use super::operate::person;
 use crate::cli::{RunArguments, quoted};
 use crate::environment::Environment;
@@ -154,9 +154,7 @@ fn parts(
     if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
         terminal.note(&format!("gongfu: {note}"));
     }
-    if arguments.skill.contains(['/', '\\']) {
-        check_name(arguments, &parts)?;
-    }
+    check_name(arguments, &parts)?;
     Ok(parts)
 }
 
@@ -176,10 +174,34 @@ fn check_volume(arguments: &RunArguments) -> Result<(), Failure> {
     Err(Failure::usage("INVALID_SKILL_NAME", message, hint))
 }
 
-/// Checks that a skill isn't given by the path of its folder: what runs must be named.
+/// Checks that a name that no skill has isn't something else: the path of a skill, a script before its skill, or a
+/// folder without a SKILL.md.
 fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
     let library = parts.skills.current()?;
     if library.resolve(&arguments.skill).is_ok() {
+        return Ok(());
+    }
+    if let Some((other, rest)) = arguments.command.split_first()
+        && library.resolve(other).is_ok()
+    {
+        let rest: String = rest
+            .iter()
+            .map(|word| format!(" {}", quoted(word)))
+            .collect();
+        let script = hint::started(&arguments.skill);
+        let message = format!("there is no skill `{}`", plain(&arguments.skill));
+        let hint = format!(
+            "the skill comes first: `gongfu run {} {script}{rest}`",
+            quoted(other)
+        );
+        return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
+    }
+    if let Some(failure) =
+        without_skill_file(&library, &arguments.skill).filter(|_| !arguments.json)
+    {
+        return Err(failure.into());
+    }
+    if !arguments.skill.contains(['/', '\\']) {
         return Ok(());
     }
     let Ok(skill) = named(&library, &arguments.skill) else {

@@ -10,7 +10,7 @@ use gongfu_core::sandbox::Level;
 use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
 use gongfu_library::watch::Limit;
-use gongfu_mcp::{HttpEndpoint, HttpSettings, Server, Settings};
+use gongfu_mcp::{HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
 use gongfu_server::{
@@ -141,7 +141,7 @@ async fn serve(
             roots: None,
         },
     );
-    let endpoint = HttpEndpoint::new(move || server.connection(), settings);
+    let endpoint = server.endpoint(settings);
     let (skills, level) = (served.skills, served.level);
     let counted = endpoint.clone();
     let _ = served.sessions.set(Box::new(move || counted.sessions()));

@@ -10,7 +10,7 @@ use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
-use super::list::{entry, library, named};
+use super::list::{entry, library, named, without_skill_file};
 use super::operate::person;
 use super::{Outcome, check, layer, list, new, search, switch};
 use crate::cli::{Common, SkillCommand};
@@ -185,6 +185,9 @@ fn found(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Arc<Skill>> {
     named(library, name).map_err(|unresolved| {
+        if let Some(failure) = without_skill_file(library, name).filter(|_| !json) {
+            return failure.into();
+        }
         let error = Problem::unresolved(name, unresolved).error();
         reported(&error, Outcome::Findings, json, terminal)
     })

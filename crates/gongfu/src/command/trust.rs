@@ -50,7 +50,7 @@ fn add(
         }
         let message = format!("{} is not a project: {why}", shown(&folder));
         let hint =
-            "pass the folder of a project: `gongfu trust DIR`; `gongfu trust list` shows the trusted ones";
+            "`gongfu trust` trusts the project that you are in, and `gongfu trust DIR` another; `gongfu trust list` shows the trusted ones";
         Failure::new("NO_PROJECT", message, hint)
     })?;
     if project.to_str().is_none() {

@@ -44,6 +44,23 @@ impl Mistake {
         }
     }
 
+    /// An array that isn't closed is found where the next line can't belong to it: it is to blame, not that line.
+    fn blame_open_array(&mut self, text: &str) {
+        if !self.message.contains("array") {
+            return;
+        }
+        let before = text.get(..text.floor_char_boundary(self.span.start));
+        let before = before.unwrap_or_default();
+        let open = before
+            .rfind('[')
+            .filter(|open| !before[*open..].contains(']'));
+        if let Some(open) = open.filter(|open| before[*open..].contains('\n')) {
+            self.span = open..open + 1;
+            "not valid TOML: the array is not closed".clone_into(&mut self.message);
+            "close it with ] at the end of its line".clone_into(&mut self.hint);
+        }
+    }
+
     fn of(key: &str, span: Range<usize>, message: String, hint: String) -> Self {
         let (message, hint) = (plain(&message), plain(&hint));
         Self {
@@ -68,6 +85,12 @@ pub(crate) fn mistakes(text: &str) -> Vec<Mistake> {
     let mut found: Vec<Mistake> = errors
         .map(|error| Mistake::of_format(error.message(), error.span().unwrap_or_default()))
         .collect();
+    // What follows on the same line follows from the first.
+    found.sort_by_key(|mistake| mistake.span.start);
+    found.dedup_by_key(|mistake| mistake.line(text));
+    for mistake in &mut found {
+        mistake.blame_open_array(text);
+    }
     let broken: Vec<usize> = found.iter().map(|mistake| mistake.line(text)).collect();
     let mut walk = Walk {
         text,

@@ -20,6 +20,22 @@ const SYNONYMS: [(&str, &str); 9] = [
     ("skills-dir", "skills_dirs"),
 ];
 
+/// Names of what is no setting, with the way there is.
+const NO_SETTINGS: [(&str, &str); 3] = [
+    (
+        "timeout",
+        "a time limit belongs to a run: `gongfu run --timeout 30 SKILL COMMAND`",
+    ),
+    (
+        "workspace",
+        "the workspace is an option: `gongfu run --workspace DIR SKILL COMMAND`",
+    ),
+    (
+        "profile",
+        "the profile is an option: `gongfu mcp --profile NAME`",
+    ),
+];
+
 /// A setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
@@ -85,7 +101,11 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
                 format!("it is a section: name one of {}", section.join(", "))
             }
             Some(near) => format!("did you mean `{near}`? {list}"),
-            None => list.to_owned(),
+            None => {
+                let name = near::folded(name_of(key));
+                let other = NO_SETTINGS.iter().find(|(word, _)| *word == name);
+                other.map_or(list.to_owned(), |(_, way)| format!("{way}; {list}"))
+            }
         };
         Failure::new(
             "CONFIG_UNKNOWN_KEY",

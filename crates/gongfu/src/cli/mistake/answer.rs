@@ -145,7 +145,18 @@ impl Mistake<'_> {
         }
         let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
         let near = client.or_else(|| near::meant(&value, valid.split(", ")));
-        let near = near.map(|near| format!("did you mean `{near}`? "));
+        let of_family: Vec<String> = valid
+            .split(", ")
+            .filter(|one| {
+                one.strip_prefix(&*value)
+                    .is_some_and(|rest| rest.starts_with('-'))
+            })
+            .map(|one| format!("`{one}`"))
+            .collect();
+        let near = match of_family.len() {
+            0 | 1 => near.map(|near| format!("did you mean `{near}`? ")),
+            _ => Some(format!("did you mean {}? ", of_family.join(" or "))),
+        };
         let one = if argument.ends_with("...") {
             "one or more"
         } else {

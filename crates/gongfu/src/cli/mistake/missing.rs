@@ -90,9 +90,11 @@ fn for_run(skill: Option<&str>) -> String {
         Some((skill, Form::Name | Form::Repository)) => {
             let skill = quoted(skill);
             format!(
-                "say what to run, such as `gongfu run {skill} python scripts/x.py`; `gongfu skill show {skill}` lists its files"
+                "say what to run: `gongfu run {skill} COMMAND`; `gongfu skill show {skill}` lists its scripts"
             )
         }
-        _ => "say what to run, such as `gongfu run pdf-tools python scripts/x.py`; `gongfu list` shows the skills".to_owned(),
+        _ => {
+            "say what to run: `gongfu run SKILL COMMAND`; `gongfu list` shows the skills".to_owned()
+        }
     }
 }

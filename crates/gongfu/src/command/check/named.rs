@@ -6,7 +6,7 @@ use gongfu_core::near;
 use gongfu_files::disk;
 
 use crate::cli::{CheckArguments, CheckFormat, clone_hint, quoted};
-use crate::command::list::{library, named};
+use crate::command::list::{library, named, without_skill_file};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::plain;
@@ -43,6 +43,9 @@ pub(super) fn paths(
             Ok(skill) => *path = PathBuf::from(&skill.path),
             // What programs read has a finding for each path.
             Err(_) if arguments.format() == CheckFormat::Text => {
+                if let Some(failure) = without_skill_file(&library, &word) {
+                    return Err(failure.into());
+                }
                 let names = library.skills().iter().map(|skill| skill.name.as_str());
                 let hint = hint(&word, near::meant(&word, names).filter(|_| word.len() > 2));
                 let message = format!("there is no folder and no skill `{}`", plain(&word));

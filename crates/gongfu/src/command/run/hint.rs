@@ -75,12 +75,11 @@ fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
     let files = || skill.files.iter().map(|file| file.path.as_str());
     let is_own = files().any(|file| file == own);
     let name = plain(skill.name.as_str());
-    let run = |file: &str| {
-        let end = file.rsplit('.').next().unwrap_or_default();
-        let interpreter = INTERPRETERS.iter().find(|(known, _)| *known == end);
-        let program = interpreter.map_or(String::new(), |(_, program)| format!("{program} "));
-        format!("`gongfu run {name} {program}{}`", quoted(file))
-    };
+    let rest: String = arguments
+        .iter()
+        .map(|word| format!(" {}", quoted(word)))
+        .collect();
+    let run = |file: &str| format!("`gongfu run {name} {}{rest}`", started(file));
     match code {
         _ if INSTALLERS.contains(&program) => Some(format!(
             "packages are installed before a run, as the skill declares them: `gongfu env build {name}`"
@@ -121,6 +120,14 @@ fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The words that start a script: the program that runs it, and its path.
+pub(super) fn started(file: &str) -> String {
+    let end = file.rsplit('.').next().unwrap_or_default();
+    let interpreter = INTERPRETERS.iter().find(|(known, _)| *known == end);
+    let program = interpreter.map_or(String::new(), |(_, program)| format!("{program} "));
+    program + &quoted(file)
 }
 
 /// Text in the quotes of a shell.
