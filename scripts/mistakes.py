@@ -36,6 +36,8 @@ def prepare(root: Path) -> dict[str, str]:
         "project/pack.zip": "PK",
         "user/.cursor/mcp.json": '{ "mcpServers": {',
         "typo/config.toml": "skils_dirs = []\n",
+        "typo/open/config.toml": 'skills_dirs = ["~/skills"\n\n[log]\n',
+        "skills/drafts/README.md": "Notes.\n",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

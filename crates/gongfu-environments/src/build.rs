@@ -184,8 +184,14 @@ impl Build<'_> {
         };
         let printed = self.sandbox.hide(&printed);
         for (package, failure) in refused(self.record.language, &printed) {
-            let (kind, why) = (failure.kind.as_str(), failure.why);
-            self.leave_out(&format!("{package}: {kind}: {why}"));
+            let advice = match (failure.kind, &failure.package) {
+                (FailureKind::NothingBuilt, Some(name)) => format!(
+                    "; a person can have {name} built, by its name in `build` below `[dependencies]` in the settings"
+                ),
+                _ => String::new(),
+            };
+            let (kind, why) = (failure.kind.as_str(), failure.why.trim_end());
+            self.leave_out(&format!("{package}: {kind}: {why}{advice}"));
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ pub(crate) fn run(
     };
     let Some(approval) = operate(answer, &parts, json, terminal)? else {
         let message = format!("there is no approval `{}`", plain(id));
-        let hint = "give the ID of a call that waits: `gongfu approve list` shows them; one that was used or has expired is gone";
+        let hint = "pass the ID of a call that waits: `gongfu approve list` shows them; one that was used or has expired is gone";
         return Err(Failure::new("APPROVAL_UNKNOWN", message, hint).into());
     };
     if json {

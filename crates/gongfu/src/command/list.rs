@@ -129,7 +129,7 @@ pub(super) fn named(library: &Library, name: &str) -> Result<Arc<Skill>, Resolve
     found.cloned().ok_or(unresolved)
 }
 
-/// The failure of a name that is a folder without a SKILL.md in a folder of skills; `None` where there is none.
+/// The failure of a name that is a folder without a SKILL.md in a folder of skills; `None` for any other.
 pub(super) fn without_skill_file(library: &Library, name: &str) -> Option<Failure> {
     if !matches!(
         Path::new(name).components().collect::<Vec<_>>()[..],

@@ -31,6 +31,11 @@ fn each_mistake_shows_the_way_on() {
     fixture.write("project/pack.zip", "PK");
     fixture.write("user/.cursor/mcp.json", "{ \"mcpServers\": {");
     fixture.write("typo/config.toml", "skils_dirs = []\n");
+    fixture.write(
+        "typo/open/config.toml",
+        "skills_dirs = [\"~/skills\"\n\n[log]\n",
+    );
+    fixture.write("skills/drafts/README.md", "Notes.\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let typo = fixture.path("typo").to_string_lossy().into_owned();
