@@ -75,8 +75,13 @@ fn change<O: Operation<Output = GrantChange>>(
 /// Checks that the skill comes before its hosts.
 fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result<()> {
     let library = parts.skills.current()?;
-    let host = of.skill.parse::<Rule>();
-    if !of.skill.contains('.') || host.is_err() || library.resolve(&of.skill).is_ok() {
+    // Of a URL, the host.
+    let host = of
+        .skill
+        .split_once("://")
+        .map_or(&*of.skill, |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    if !host.contains('.') || host.parse::<Rule>().is_err() || library.resolve(&of.skill).is_ok() {
         return Ok(());
     }
     let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
@@ -85,7 +90,7 @@ fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result
     };
     let mut words = hosts;
     let skill = words.remove(at);
-    words.insert(0, of.skill.clone());
+    words.insert(0, host.to_owned());
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let message = format!(
         "the skill comes first, and `{}` is a host",

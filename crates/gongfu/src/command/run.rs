@@ -6,6 +6,7 @@ mod summary;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gongfu_core::library::Skill;
 use gongfu_core::sandbox::{Input, Stream};
 use gongfu_core::text::visible_lines;
 use gongfu_hub::run::Plain;
@@ -193,6 +194,26 @@ fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
         let hint = format!(
             "the skill comes first: `gongfu run {} {script}{rest}`",
             quoted(other)
+        );
+        return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
+    }
+    if hint::PROGRAMS.contains(&arguments.skill.as_str()) {
+        let file = arguments.command.first();
+        let has = |skill: &&Arc<Skill>| {
+            skill
+                .files
+                .iter()
+                .any(|one| Some(one.path.as_str()) == file.map(String::as_str))
+        };
+        let mut skills = library.skills().iter().filter(has);
+        let skill = skills.next().filter(|_| skills.next().is_none());
+        let skill = skill.map_or("SKILL", |skill| library.name_of(skill));
+        let words = std::iter::once(&arguments.skill).chain(&arguments.command);
+        let words: Vec<String> = words.map(|word| quoted(word)).collect();
+        let message = format!("there is no skill `{}`", plain(&arguments.skill));
+        let hint = format!(
+            "the skill comes first: `gongfu run {skill} {}`; `gongfu list` shows the names",
+            words.join(" ")
         );
         return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
     }

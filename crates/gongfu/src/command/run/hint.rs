@@ -27,6 +27,10 @@ const INTERPRETERS: [(&str, &str); 4] = [
     ("js", "node"),
     ("mjs", "node"),
 ];
+/// Programs that a command begins with, and no name that a skill has by chance.
+pub(super) const PROGRAMS: [&str; 8] = [
+    "python", "python3", "node", "npx", "uv", "uvx", "bash", "sh",
+];
 /// The commands that only a shell knows.
 const BUILTINS: [&str; 9] = [
     "cd", "export", "source", "alias", "set", "unset", "eval", "ulimit", ".",
