@@ -17,8 +17,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 
 fn shown<'a>(text: &'a str, plain: &[char]) -> Cow<'a, str> {
     // Most texts are plain, and looking at bytes is many times faster than at characters.
-    let suspect =
-        |any, byte: u8| any | (byte < b' ' && byte != b'\n' && byte != b'\t') | (byte >= 0x7F);
+    let suspect = |any, byte: u8| any | !matches!(byte, b'\n' | b'\t' | b' '..=b'~');
     if !text.bytes().fold(false, suspect) {
         return Cow::Borrowed(text);
     }
