@@ -29,7 +29,7 @@ pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
-pub(crate) use mistake::{Refusal, clone_commands, clone_hint, parse, quoted};
+pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};

@@ -20,7 +20,7 @@ use super::Cli;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
 
-pub(crate) use word::{clone_commands, clone_hint, quoted};
+pub(crate) use word::{clone_commands, clone_hint, command_line, quoted};
 
 /// The reason why no command is run.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Outcome;
 use super::operate::operate;
-use crate::cli::{GrantArguments, GrantCommand, quoted};
+use crate::cli::{GrantArguments, GrantCommand, command_line, quoted};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
@@ -91,7 +91,6 @@ fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result
     let mut words = hosts;
     let skill = words.remove(at);
     words.insert(0, host.to_owned());
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let message = format!(
         "the skill comes first, and `{}` is a host",
         plain(&of.skill)
@@ -99,7 +98,7 @@ fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result
     let hint = format!(
         "did you mean `gongfu grant {verb} {} {}`?",
         quoted(&skill),
-        words.join(" ")
+        command_line(&words)
     );
     Err(Failure::usage("INVALID_SKILL_NAME", message, hint).into())
 }

@@ -20,7 +20,7 @@ use super::Outcome;
 use super::call_error::{outcome_of, reported};
 use super::list::{named, without_skill_file};
 use super::operate::person;
-use crate::cli::{RunArguments, quoted};
+use crate::cli::{RunArguments, command_line, quoted};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::signal::Signals;
@@ -166,10 +166,9 @@ fn check_volume(arguments: &RunArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let words = std::iter::once(word).chain(&arguments.command);
-    let words: Vec<String> = words.map(|word| quoted(word)).collect();
     let hint = format!(
         "to mount a folder: `gongfu run --mount {}`",
-        words.join(" ")
+        command_line(words)
     );
     let message = format!("`{}` is not the name of a skill", plain(word));
     Err(Failure::usage("INVALID_SKILL_NAME", message, hint))
@@ -185,14 +184,10 @@ fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
     if let Some((other, rest)) = arguments.command.split_first()
         && library.resolve(other).is_ok()
     {
-        let rest: String = rest
-            .iter()
-            .map(|word| format!(" {}", quoted(word)))
-            .collect();
-        let script = hint::started(&arguments.skill);
+        let script = hint::started(&arguments.skill, rest);
         let message = format!("there is no skill `{}`", plain(&arguments.skill));
         let hint = format!(
-            "the skill comes first: `gongfu run {} {script}{rest}`",
+            "the skill comes first: `gongfu run {} {script}`",
             quoted(other)
         );
         return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
@@ -209,11 +204,10 @@ fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
         let skill = skills.next().filter(|_| skills.next().is_none());
         let skill = skill.map_or("SKILL", |skill| library.name_of(skill));
         let words = std::iter::once(&arguments.skill).chain(&arguments.command);
-        let words: Vec<String> = words.map(|word| quoted(word)).collect();
         let message = format!("there is no skill `{}`", plain(&arguments.skill));
         let hint = format!(
             "the skill comes first: `gongfu run {skill} {}`; `gongfu list` shows the names",
-            words.join(" ")
+            command_line(words)
         );
         return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
     }
@@ -230,12 +224,11 @@ fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
     };
     let words = std::iter::once(library.name_of(&skill));
     let words = words.chain(arguments.command.iter().map(String::as_str));
-    let words: Vec<String> = words.map(quoted).collect();
     let message = format!(
         "`{}` is a path, and a run needs the name",
         plain(&arguments.skill)
     );
-    let hint = format!("did you mean `gongfu run {}`?", words.join(" "));
+    let hint = format!("did you mean `gongfu run {}`?", command_line(words));
     Err(Failure::new("INVALID_SKILL_NAME", message, hint).into())
 }
 

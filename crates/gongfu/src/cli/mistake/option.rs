@@ -5,7 +5,7 @@ use gongfu_core::near;
 
 use super::table;
 use super::tip::StrayWord;
-use super::word::quoted;
+use super::word::{command_line, quoted};
 
 /// The most options that a tip lists.
 const MAX_LISTED: usize = 8;
@@ -130,9 +130,7 @@ impl Unknown<'_> {
 
 /// A command line of these words.
 fn shown(words: &[String]) -> String {
-    let words = words.iter().map(|word| quoted(word));
-    let words: Vec<String> = std::iter::once("gongfu".to_owned()).chain(words).collect();
-    words.join(" ")
+    format!("gongfu {}", command_line(words))
 }
 
 /// The hint for an option without its value: `--limit <COUNT>`.

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use gongfu_core::near;
 
 use super::table::{self, Part};
-use super::word::{self, Form, quoted};
+use super::word::{self, Form, command_line, quoted};
 use crate::terminal::plain;
 
 /// The most commands that are suggested.
@@ -244,11 +244,10 @@ impl StrayWord<'_> {
         let mut words: Vec<String> = self.path.split(' ').skip(1).map(str::to_owned).collect();
         words.extend([command.get_name().to_owned(), self.word.to_owned()]);
         words.extend_from_slice(rest);
-        let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let more = if self.reads(&words) { "" } else { " …" };
         Some(format!(
             "the command comes first: `gongfu {}{more}`",
-            shown.join(" ")
+            command_line(&words)
         ))
     }
 
@@ -291,8 +290,7 @@ impl StrayWord<'_> {
         let options = words.iter().position(|word| word.starts_with('-'));
         let lines = [words.len(), options.unwrap_or(words.len())];
         for words in lines.iter().filter_map(|end| words.get(..*end)) {
-            let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            let shown = format!("gongfu {}", shown.join(" "));
+            let shown = format!("gongfu {}", command_line(words));
             if shown.chars().count() <= MAX_LINE && self.reads(words) {
                 return shown;
             }

@@ -186,6 +186,12 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// A command line of these words, as a shell takes it.
+pub(crate) fn command_line<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
+    let words = words.into_iter().map(|word| quoted(word.as_ref()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Form, cloned, folder_of, quoted};

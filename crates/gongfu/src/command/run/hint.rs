@@ -9,7 +9,7 @@ use gongfu_core::sandbox::SKILL;
 use gongfu_files::disk;
 
 use super::summary::HostFolders;
-use crate::cli::quoted;
+use crate::cli::command_line;
 use crate::environment::Environment;
 use crate::terminal::plain;
 
@@ -79,11 +79,7 @@ fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
     let files = || skill.files.iter().map(|file| file.path.as_str());
     let is_own = files().any(|file| file == own);
     let name = plain(skill.name.as_str());
-    let rest: String = arguments
-        .iter()
-        .map(|word| format!(" {}", quoted(word)))
-        .collect();
-    let run = |file: &str| format!("`gongfu run {name} {}{rest}`", started(file));
+    let run = |file: &str| format!("`gongfu run {name} {}`", started(file, arguments));
     match code {
         _ if INSTALLERS.contains(&program) => Some(format!(
             "packages are installed before a run, as the skill declares them: `gongfu env build {name}`"
@@ -98,8 +94,7 @@ fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
         )),
         NOT_FOUND if BUILTINS.contains(&program) => {
             let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
-            let words: Vec<String> = words.map(quoted).collect();
-            let line = words.join(" ");
+            let line = command_line(words);
             // `export A=1 && python x.py`
             let line = if line.contains("&&") {
                 line
@@ -126,12 +121,13 @@ fn of_program(failed: &FailedCommand<'_>, skill: &Skill) -> Option<String> {
     }
 }
 
-/// The words that start a script: the program that runs it, and its path.
-pub(super) fn started(file: &str) -> String {
+/// The command line that runs a script: its program, its path, and its arguments.
+pub(super) fn started(file: &str, arguments: &[String]) -> String {
     let end = file.rsplit('.').next().unwrap_or_default();
     let interpreter = INTERPRETERS.iter().find(|(known, _)| *known == end);
-    let program = interpreter.map_or(String::new(), |(_, program)| format!("{program} "));
-    program + &quoted(file)
+    let program = interpreter.map(|(_, program)| *program).into_iter();
+    let words = program.chain([file]);
+    command_line(words.chain(arguments.iter().map(String::as_str)))
 }
 
 /// Text in the quotes of a shell.
