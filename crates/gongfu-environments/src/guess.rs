@@ -58,7 +58,7 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
     let language = manifest.language;
     let mut warnings = manifest.warnings.clone();
     warnings.extend(scan.imports.unread);
-    let mut names = Vec::new();
+    let (mut names, mut has_unknown) = (Vec::new(), false);
     let modules = scan.imports.modules.keys().map(String::as_str);
     for guess in guesses(language, modules) {
         let package = guess.package;
@@ -69,16 +69,19 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
         if guess.is_known || is_allowed {
             names.push(package);
         } else {
+            has_unknown = true;
             warnings.push(format!(
                 "{package}: not in gongfu's list of known packages, and anyone can publish under an imported name; a person can install it, or the package that the module is in, with `gongfu env build SKILL --inferred --allow {package}`"
             ));
         }
     }
-    // A module may be in a package of another name, which only a person knows.
-    for package in scan.allowed.iter().chain(&manifest.allowed) {
-        let is_fit = language != Language::Python || requirement_problem(package).is_none();
-        if is_fit && !names.contains(package) {
-            names.push(package.clone());
+    // In Python a module may be in a package of another name, which only a person knows. Where no module lacks its
+    // package, an allowed name is meant for another language.
+    if language == Language::Python && has_unknown {
+        for package in scan.allowed.iter().chain(&manifest.allowed) {
+            if requirement_problem(package).is_none() && !names.contains(package) {
+                names.push(package.clone());
+            }
         }
     }
     let warnings = warnings.iter().map(|warning| left_out_entry(warning));
