@@ -8,6 +8,8 @@ pub mod password;
 pub mod scope;
 pub mod user;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub use name::{Email, Username};
@@ -99,6 +101,30 @@ pub struct Actor {
     pub role: Role,
     /// The caller's name for itself, for the audit: a client's name and version, or `cli`.
     pub client: String,
+    /// The permissions of its credential.
+    pub permissions: Permissions,
+}
+
+/// The permissions of a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permissions {
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// The only skills that it reaches, by name; `None` for all.
+    pub skills: Option<Arc<[String]>>,
+    /// Its id, for the audit; `None` for the person of a local installation.
+    pub credential: Option<Arc<str>>,
+}
+
+impl Permissions {
+    /// Everything: those of the person of a local installation.
+    pub fn all() -> Self {
+        Self {
+            scopes: Scopes::of_user(true),
+            skills: None,
+            credential: None,
+        }
+    }
 }
 
 impl Actor {
@@ -108,6 +134,7 @@ impl Actor {
             owner: Owner::Local,
             role,
             client: client.into(),
+            permissions: Permissions::all(),
         }
     }
 }

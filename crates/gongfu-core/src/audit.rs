@@ -1,5 +1,7 @@
 //! The audit: who called what, and how it ended.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::account::Role;
@@ -86,6 +88,9 @@ pub struct AuditEntry {
     pub role: Role,
     /// The caller's name for itself.
     pub client: String,
+    /// The credential of the caller, as its kind and its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Arc<str>>,
     /// `ok`, or the code of the error.
     pub outcome: &'static str,
     /// The stage of the gate that refused the call, if one did.

@@ -17,17 +17,6 @@ pub enum Access {
     Execute,
 }
 
-impl Access {
-    /// The scope that an API token needs for this access.
-    pub fn scope(self) -> &'static str {
-        match self {
-            Self::Read => "skills:read",
-            Self::Write => "skills:write",
-            Self::Execute => "skills:run",
-        }
-    }
-}
-
 /// The harm that a call can do (seed 004): the higher, the sooner a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]

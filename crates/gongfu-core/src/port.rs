@@ -8,6 +8,7 @@ mod change_sets;
 mod credentials;
 mod environments;
 mod files;
+mod limited;
 mod log_chain;
 mod records;
 mod sandbox;
@@ -32,7 +33,7 @@ pub use records::{
     Transactions, Version, check_commit, check_entry, check_value, read_record, update_record,
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
-pub use skills::{Materialize, SkillSearch, SkillStore};
+pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};
 pub use time::{Clock, Timestamp};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use gongfu_core::account::{Actor, Owner};
+use gongfu_core::account::{Actor, Owner, Scope};
 use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin};
 use gongfu_core::library::{Library, Revision};
@@ -184,14 +184,16 @@ impl Catalog {
         } else {
             None
         };
-        entries.described(profiles, &actor.owner, library.as_deref())
+        permitted(
+            entries.described(profiles, &actor.owner, library.as_deref()),
+            actor,
+        )
     }
 
     /// The same without the library, for when it isn't read yet.
     pub fn list_without_library(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        self.entries
-            .load_full()
-            .described(profiles, &actor.owner, None)
+        let entries = self.entries.load_full();
+        permitted(entries.described(profiles, &actor.owner, None), actor)
     }
 
     /// The instructions for a client's model: the profiles' own words, and the catalogue of skills.
@@ -364,16 +366,30 @@ impl Catalog {
     }
 
     async fn open(&self, actor: &Actor) -> Result<Space, ToolError> {
-        let opened = self.spaces.open(&actor.owner).await;
-        opened.map_err(|error| ToolError {
+        self.space(actor).await.map_err(|error| ToolError {
             refused_by: Some("authenticate"),
             ..Problem::broken("the space of the caller", &error).error()
         })
     }
 
     async fn library(&self, actor: &Actor) -> Option<Arc<Library>> {
-        library(&self.spaces.open(&actor.owner).await.ok()?).await
+        library(&self.space(actor).await.ok()?).await
     }
+
+    /// The space of a caller, as far as its credential reaches.
+    async fn space(&self, actor: &Actor) -> Result<Space, PortError> {
+        let space = self.spaces.open(&actor.owner).await?;
+        Ok(match &actor.permissions.skills {
+            Some(names) => space.limited_to(names),
+            None => space,
+        })
+    }
+}
+
+/// The tools that a caller's credential permits.
+fn permitted(mut specs: Vec<ToolSpec>, actor: &Actor) -> Vec<ToolSpec> {
+    specs.retain(|spec| actor.permissions.scopes.has(Scope::of(spec.access)));
+    specs
 }
 
 async fn library(space: &Space) -> Option<Arc<Library>> {

@@ -2,6 +2,7 @@
 
 mod english;
 
+use gongfu_core::account::Scope;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
@@ -81,6 +82,7 @@ problems! {
     EditRefused { path: String, why: EditError } = EditRefused;
     Conflict { path: String, reason: String } = Conflict;
     RoleTooLow { tool: String, access: Access } = Forbidden;
+    ScopeMissing { tool: String, scope: Scope } = Forbidden;
     PersonOnly { operation: String } = Forbidden;
     ApprovalWaiting {
         reason: String,
@@ -148,6 +150,7 @@ impl Problem {
                 "from": clipped(from),
                 "package": failure.package.as_deref().map(clipped),
             }),
+            Self::ScopeMissing { scope, .. } => json!({ "scope": scope }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
         };

@@ -7,6 +7,17 @@ use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
 
+/// A file of a skill that is to be stored, or removed.
+#[derive(Debug, Clone, Copy)]
+pub struct FileEdit<'a> {
+    /// Its path.
+    pub path: &'a SkillPath,
+    /// Its content; `None` removes it.
+    pub content: Option<&'a [u8]>,
+    /// True if it is a program; `None` leaves that as it is.
+    pub is_executable: Option<bool>,
+}
+
 /// The skills of a space.
 pub trait SkillStore: Send + Sync {
     /// The library as it is now.
@@ -46,6 +57,33 @@ pub trait SkillStore: Send + Sync {
         change: Change<'a>,
     ) -> Pending<'a, bool>;
 
+    /// Creates a skill from all its files in the space's writable source, in a folder with its name, all or nothing.
+    /// [`super::PortError::Conflict`] when the folder exists. The default is for stores whose files a person changes.
+    fn create_whole<'a>(
+        &'a self,
+        name: &'a SkillName,
+        files: &'a [FileEdit<'a>],
+    ) -> Pending<'a, Arc<Skill>> {
+        let _ = (name, files);
+        super::ready(Err(not_stored()))
+    }
+
+    /// Changes files of a skill, all or nothing, and answers its new version.
+    ///
+    /// [`super::PortError::Conflict`] when it isn't this version any more, [`super::PortError::Denied`] when it would be no
+    /// skill. The default is for stores whose files a person changes.
+    fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
+        let _ = (skill, edits);
+        super::ready(Err(not_stored()))
+    }
+
+    /// Deletes a skill with all its files. [`super::PortError::Conflict`] when it isn't this version any more. The default
+    /// is for stores whose files a person deletes.
+    fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
+        let _ = skill;
+        super::ready(Err(not_stored()))
+    }
+
     /// A skill with its unlisted files, as what a person allows it needs them. The default is for stores
     /// that list every file.
     fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
@@ -65,4 +103,9 @@ pub trait Materialize: Send + Sync {
 pub trait SkillSearch: Send + Sync {
     /// The skills that match a query best, as the library is now.
     fn search<'a>(&'a self, query: &'a Query) -> Pending<'a, Answer>;
+}
+
+fn not_stored() -> super::PortError {
+    let why = "the skills here are folders of a person, who changes them there";
+    super::PortError::Denied(why.to_owned())
 }

@@ -1,7 +1,8 @@
 //! Spaces: the only way to an owner's data.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use super::limited::{LimitedFolders, LimitedSearch, LimitedSkills};
 use super::{
     Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, Pending, PortError,
     Records, RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
@@ -83,6 +84,28 @@ impl Space {
     /// A space of these parts.
     pub fn new(parts: SpaceParts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// The same space, of which only the skills with these names are reachable.
+    #[must_use]
+    pub fn limited_to(&self, names: &Arc<[String]>) -> Self {
+        let (names, parts) = (|| Arc::clone(names), (*self.0).clone());
+        Self::new(SpaceParts {
+            skills: Arc::new(LimitedSkills {
+                skills: parts.skills,
+                names: names(),
+                last: Mutex::default(),
+            }),
+            search: Arc::new(LimitedSearch {
+                search: parts.search,
+                names: names(),
+            }),
+            materialize: Arc::new(LimitedFolders {
+                folders: parts.materialize,
+                names: names(),
+            }),
+            ..parts
+        })
     }
 
     /// The owner.

@@ -1,12 +1,13 @@
 //! The identity behind a credential.
 
+use std::sync::Arc;
+
 use super::access_token::{AccessToken, AccessTokenError};
 use super::api_token::{self, ApiToken, ApiTokenRecord};
 use super::family::Family;
 use super::token::token_key;
 use super::{AccountError, Accounts, StoredValue, key};
-use crate::account::User;
-use crate::account::{Email, Scopes, UserId};
+use crate::account::{Actor, Email, Owner, Permissions, Role, Scopes, User, UserId};
 use crate::port::PortError;
 
 /// The kind of credential that a request carries.
@@ -58,6 +59,26 @@ pub enum IdentityError {
     /// The store fails.
     #[error(transparent)]
     Store(#[from] PortError),
+}
+
+impl Identity {
+    /// The user as the caller of tools, in a role, by a client of this name.
+    pub fn actor(&self, role: Role, client: impl Into<String>) -> Actor {
+        let (kind, id) = match &self.credential {
+            Credential::ApiToken(id) => ("token", id),
+            Credential::SignIn(id) => ("session", id),
+        };
+        Actor {
+            owner: Owner::User(self.user.clone()),
+            role,
+            client: client.into(),
+            permissions: Permissions {
+                scopes: self.scopes.clone(),
+                skills: self.skills.as_deref().map(Arc::from),
+                credential: Some(format!("{kind}/{id}").into()),
+            },
+        }
+    }
 }
 
 impl Accounts {

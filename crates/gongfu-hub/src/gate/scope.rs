@@ -1,6 +1,6 @@
-//! The caller's scope: a visitor only reads, and only a person answers for a person.
+//! The caller's scope: what its credential and its role permit. Only a person answers for a person.
 
-use gongfu_core::account::Role;
+use gongfu_core::account::{self, Role};
 use gongfu_core::capability::Access;
 
 use super::{Answer, Passage, Stage};
@@ -14,10 +14,16 @@ impl Stage for Scope {
     }
 
     fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
-        let (role, spec) = (passage.call.actor.role, passage.spec);
+        let (actor, spec) = (&passage.call.actor, passage.spec);
+        let (role, needed) = (actor.role, account::Scope::of(spec.access));
         let problem = if spec.person_only && !role.is_person() {
             Some(Problem::PersonOnly {
                 operation: spec.name.to_string(),
+            })
+        } else if !actor.permissions.scopes.has(needed) {
+            Some(Problem::ScopeMissing {
+                tool: spec.name.to_string(),
+                scope: needed,
             })
         } else if role == Role::Visitor && spec.access != Access::Read {
             Some(Problem::RoleTooLow {

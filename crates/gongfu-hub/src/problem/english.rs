@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use gongfu_core::account::Scope;
 use gongfu_core::edit::EditError;
 use gongfu_core::near;
 
@@ -176,7 +177,11 @@ impl Problem {
             ),
             Self::RoleTooLow { tool, access } => (
                 format!("this caller may not use `{tool}`"),
-                format!("it needs the scope {}", access.scope()),
+                format!("it needs the scope {}", Scope::of(*access)),
+            ),
+            Self::ScopeMissing { tool, scope } => (
+                format!("the credential of this call may not use `{tool}`"),
+                format!("it needs the scope {scope}; sign in again, or create a token that has it"),
             ),
             Self::PersonOnly { operation } => (
                 format!("only a person may use `{operation}`"),

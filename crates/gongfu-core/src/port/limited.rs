@@ -1,0 +1,181 @@
+//! A space of which a credential reaches some skills alone.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{
+    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillSearch, SkillStore,
+    ready,
+};
+use crate::library::{Library, Revision, Skill};
+use crate::search::{Answer, Query};
+use crate::skill::{SkillName, SkillPath};
+
+/// The most hits among which a search looks for those that are reachable.
+const MAX_HITS: usize = 10_000;
+
+/// The skills of another store that have one of these names.
+pub(super) struct LimitedSkills {
+    pub(super) skills: Arc<dyn SkillStore>,
+    pub(super) names: Arc<[String]>,
+    /// The last library, which stays the same for a revision.
+    pub(super) last: Mutex<Option<Arc<Library>>>,
+}
+
+impl LimitedSkills {
+    fn reaches(&self, name: &SkillName) -> bool {
+        self.names.iter().any(|reached| reached == name.as_str())
+    }
+
+    fn limited(&self, library: &Library) -> Arc<Library> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*last
+            && last.revision() == library.revision()
+        {
+            return Arc::clone(last);
+        }
+        let skills = library.skills().iter();
+        let reached = skills.filter(|skill| self.reaches(&skill.name)).cloned();
+        let limited = Library::new(library.sources().to_vec(), reached.collect(), Vec::new());
+        let limited = Arc::new(limited.at(library.revision()));
+        *last = Some(Arc::clone(&limited));
+        limited
+    }
+
+    fn may_create(&self, name: &SkillName) -> Result<(), PortError> {
+        if self.reaches(name) {
+            return Ok(());
+        }
+        let why = format!("the token doesn't reach a skill named `{name}`");
+        Err(PortError::Denied(why))
+    }
+
+    fn checked(&self, skill: &Skill) -> Result<(), PortError> {
+        if self.reaches(&skill.name) {
+            Ok(())
+        } else {
+            Err(PortError::NotFound)
+        }
+    }
+}
+
+impl SkillStore for LimitedSkills {
+    fn library(&self) -> Pending<'_, Arc<Library>> {
+        Box::pin(async move { Ok(self.limited(&*self.skills.library().await?)) })
+    }
+
+    fn changed(&self, since: Revision) -> Pending<'_, Revision> {
+        self.skills.changed(since)
+    }
+
+    fn read<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.read(skill, path, limit),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.set_enabled(skill, enabled),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>> {
+        match self.may_create(name) {
+            Ok(()) => self.skills.create(name, document),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn write<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.write(skill, path, change),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn create_whole<'a>(
+        &'a self,
+        name: &'a SkillName,
+        files: &'a [FileEdit<'a>],
+    ) -> Pending<'a, Arc<Skill>> {
+        match self.may_create(name) {
+            Ok(()) => self.skills.create_whole(name, files),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.edit(skill, edits),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.delete(skill),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.with_unlisted(skill),
+            Err(error) => ready(Err(error)),
+        }
+    }
+}
+
+/// Local folders of the same skills.
+pub(super) struct LimitedFolders {
+    pub(super) folders: Arc<dyn Materialize>,
+    pub(super) names: Arc<[String]>,
+}
+
+impl Materialize for LimitedFolders {
+    fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
+        let mut names = self.names.iter();
+        if names.any(|reached| reached == skill.name.as_str()) {
+            self.folders.materialize(skill)
+        } else {
+            ready(Err(PortError::NotFound))
+        }
+    }
+}
+
+/// Search of which the same skills are found alone.
+pub(super) struct LimitedSearch {
+    pub(super) search: Arc<dyn SkillSearch>,
+    pub(super) names: Arc<[String]>,
+}
+
+impl SkillSearch for LimitedSearch {
+    fn search<'a>(&'a self, query: &'a Query) -> Pending<'a, Answer> {
+        Box::pin(async move {
+            let wide = Query {
+                limit: MAX_HITS,
+                ..query.clone()
+            };
+            let mut answer = self.search.search(&wide).await?;
+            answer.hits.retain(|hit| {
+                let mut names = self.names.iter();
+                names.any(|reached| reached == hit.skill.name.as_str())
+            });
+            answer.total = answer.hits.len();
+            answer.hits.truncate(query.limit);
+            Ok(answer)
+        })
+    }
+}
