@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod approval;
+pub mod audit;
 pub mod change;
 pub mod completion;
 pub mod environment;

@@ -3,6 +3,7 @@
 //! MCP is a service that the binary mounts here. The only crate that names `axum`.
 
 pub mod address;
+mod api;
 mod caller;
 mod client_address;
 mod connection;
@@ -20,6 +21,7 @@ mod state;
 mod token;
 
 pub use address::{Address, AddressError};
+pub use api::ApiParts;
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
 pub use path::MCP_PATH;

@@ -239,15 +239,15 @@ impl Server {
             write: self.limits.write,
         };
         let gauge = self.state.metrics.connections.clone();
-        let has_proxy = self.state.has_proxy;
+        let is_asked = !self.state.has_proxy && !self.state.has_accounts;
         running.spawn(async move {
             let _permit = permit;
             match connection {
                 Connection::Tcp(stream) => {
-                    let caller = if has_proxy {
-                        Caller::Proxy
-                    } else {
+                    let caller = if is_asked {
                         Caller::of(&stream)
+                    } else {
+                        Caller::Proxy
                     };
                     let peer = Peer(stream.peer_addr().ok().map(|peer| peer.ip()));
                     let client = (caller, peer);

@@ -157,6 +157,7 @@ async fn serve(
         link_parent_trace: Some(telemetry::adopt),
         public_url: served.public_url,
         token: served.token,
+        accounts: None,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
     // Before anybody is told where the server is: who knows may end it.
