@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::{Json, Router, middleware};
-use gongfu_core::account::Scopes;
+use gongfu_core::account::{Scope, Scopes};
 use gongfu_core::port::{Clock, LogChain};
 use gongfu_core::registry::Accounts;
 use gongfu_hub::{Catalog, Profile};
@@ -185,7 +185,7 @@ impl Api {
         &self.parts.accounts.settings().issuer
     }
 
-    /// How a client gets a credential (RFC 6750, RFC 9728).
+    /// The way to a credential, for `WWW-Authenticate` (RFC 6750, RFC 9728).
     pub(crate) fn challenge(&self) -> String {
         let issuer = self.issuer().trim_end_matches('/');
         let scopes = Scopes::usual();
@@ -196,10 +196,7 @@ impl Api {
 
     /// The metadata of MCP as a protected resource (RFC 9728).
     fn resource(&self) -> Value {
-        let scopes: Vec<&str> = Scopes::of_user(true)
-            .iter()
-            .map(|scope| scope.as_str())
-            .collect();
+        let scopes: Vec<&str> = Scopes::of_user(true).iter().map(Scope::as_str).collect();
         json!({
             "resource": self.mcp_url,
             "authorization_servers": [self.issuer()],

@@ -137,13 +137,13 @@ pub(crate) struct ProblemDocument {
     title: &'static str,
     /// The HTTP status.
     status: u16,
-    /// What is wrong, for people.
+    /// The reason, for people.
     detail: String,
-    /// What is wrong, for programs: upper-case words.
+    /// The reason, for programs: upper-case words.
     code: &'static str,
     /// The time of the answer (RFC 3339).
     timestamp: String,
-    /// What to do about it.
+    /// The way out, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// The scopes that the credential lacks.

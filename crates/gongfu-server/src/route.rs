@@ -46,7 +46,7 @@ pub struct Surface<M> {
     pub public_url: Option<PublicUrl>,
     /// The token that stands for the server's user; without one, only that user is answered.
     pub token: Option<Token>,
-    /// The accounts of the server. Without them it answers its own user alone; with them, whoever has a credential.
+    /// The accounts of the server. Without them it answers its own user alone; with them, every caller with a credential.
     pub accounts: Option<ApiParts>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct AppState {
     pub(crate) has_accounts: bool,
     /// True if clients come through a proxy.
     pub(crate) has_proxy: bool,
-    /// How a client of a server with accounts gets a credential, for `WWW-Authenticate`.
+    /// The way to a credential of a server with accounts, for `WWW-Authenticate`.
     pub(crate) challenge: Option<Arc<str>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: Arc<AtomicBool>,

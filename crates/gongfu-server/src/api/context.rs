@@ -1,4 +1,4 @@
-//! What an endpoint gets beside its input.
+//! The context of a request: the caller, and the parts that an endpoint uses.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::rate::HashingPermit;
 /// The most characters of a client's name that are kept.
 const MAX_CLIENT: usize = 200;
 
-/// What an endpoint gets beside its input.
+/// The context of a request, beside its input.
 pub(crate) struct Context {
     pub(super) api: Arc<Api>,
     pub(super) identity: Option<Arc<Identity>>,

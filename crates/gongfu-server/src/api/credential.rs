@@ -42,7 +42,7 @@ fn bearer<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<Option<&'a str>, Prob
 /// The identity behind the credential of a request.
 ///
 /// # Errors
-/// There is none, there are several, or it is refused.
+/// The request has no credential or several, or it is refused.
 pub(super) async fn identify(
     accounts: &Accounts,
     headers: &HeaderMap,
@@ -67,7 +67,6 @@ pub(super) async fn identify(
 pub(super) fn check(access: Access, identity: &Identity) -> Result<(), Problem> {
     let is_person = matches!(identity.credential, Credential::SignIn(_));
     match access {
-        Access::Public | Access::Credential => Ok(()),
         Access::Scopes(needed) => {
             let lacks = |scope: &Scope| !identity.scopes.has(*scope);
             let missing: Vec<Scope> = needed.iter().copied().filter(lacks).collect();
@@ -78,7 +77,7 @@ pub(super) fn check(access: Access, identity: &Identity) -> Result<(), Problem> 
             }
         }
         Access::Person | Access::Admin if !is_person => Err(Problem::PersonNeeded),
-        Access::Person => Ok(()),
+        Access::Public | Access::Credential | Access::Person => Ok(()),
         Access::Admin if identity.is_admin && identity.scopes.has(Scope::Admin) => Ok(()),
         Access::Admin => Err(Problem::AdminNeeded),
     }

@@ -3,6 +3,8 @@
 //! The fields of the input whose names are in the path come from there, those of a `GET` and those in `QUERY` from
 //! the query, the others from the body.
 
+use std::fmt::Write as _;
+
 use axum::body::Body;
 use axum::response::Response;
 use gongfu_core::account::Scope;
@@ -51,7 +53,7 @@ pub(crate) struct Refusal {
     pub(crate) codes: &'static [&'static str],
 }
 
-/// What a reply consists of.
+/// The content of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyBody {
     /// JSON.
@@ -84,7 +86,7 @@ pub(crate) trait Endpoint: DeserializeOwned + JsonSchema + Send + 'static {
     const HEADERS: &'static [&'static str] = &[];
     /// Its refusals, besides those that follow from the above.
     const REFUSALS: &'static [Refusal] = &[];
-    /// What its reply consists of.
+    /// The content of its reply.
     const REPLY: ReplyBody = ReplyBody::Json;
     /// Its reply; `()` where it isn't JSON.
     type Reply: Serialize + JsonSchema + Send;
@@ -166,7 +168,8 @@ impl Answer<()> {
             if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
                 encoded.push(char::from(byte));
             } else {
-                encoded.push_str(&format!("%{byte:02X}"));
+                // Writing to a string does not fail.
+                let _ = write!(encoded, "%{byte:02X}");
             }
         }
         Self::of(Content::File(bytes))

@@ -105,7 +105,6 @@ fn check_object(
             Some((_, Value::Object(property))) => {
                 check_value(property, value, &path(name), errors);
             }
-            Some(_) => {}
             None if is_closed => {
                 let known: Vec<&str> = properties(schema).map(|(name, _)| name).collect();
                 let shown = gongfu_core::text::clipped(name, 64, char::REPLACEMENT_CHARACTER);
@@ -115,7 +114,7 @@ fn check_object(
                 );
                 errors.push(FieldError::new(path(&shown), why));
             }
-            None => {}
+            _ => {}
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct ListedTool {
     name: String,
     /// The title for people.
     title: String,
-    /// What it does, and when to use it.
+    /// Its purpose, and when to use it.
     description: String,
     /// The schema of its arguments (JSON Schema 2020-12).
     input_schema: Map<String, Value>,
@@ -264,9 +264,9 @@ struct SkillHit {
     name: String,
     /// The unique name.
     full_name: String,
-    /// How well it fits; comparable within one answer only.
+    /// Its rank; comparable within one answer only.
     score: f64,
-    /// What it does and when to use it.
+    /// Its purpose, and when to use it.
     description: String,
     /// The passage of its instructions that fits best.
     snippet: String,

@@ -1,3 +1,5 @@
+//! Limits with a clock that stands still.
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
