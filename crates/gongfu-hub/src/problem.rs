@@ -97,6 +97,7 @@ problems! {
     ChangedSinceReview = Conflict;
     ChangeSetUnknown { id: String } = ChangeSetNotFound;
     ChangeSetBusy { id: String, reason: String } = Conflict;
+    StorageFull { reason: String } = QuotaExceeded;
     TooManyRuns { limit: usize } = QuotaExceeded;
     TooManyQuestions = QuotaExceeded;
     Cancelled = Cancelled;

@@ -28,6 +28,7 @@ pub(super) fn groups(library: &Library) -> Vec<Group> {
             SourceKind::Project | SourceKind::Untrusted | SourceKind::Environment => {
                 "project".to_owned()
             }
+            SourceKind::Account => format!("account {}", source.root),
             SourceKind::User | SourceKind::System | SourceKind::BuiltIn => "person".to_owned(),
         };
         of_source.insert(&source.id, family.clone());
