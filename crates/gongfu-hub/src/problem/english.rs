@@ -204,6 +204,10 @@ impl Problem {
                 format!("{limit} runs are already active, the maximum"),
                 "nothing was run; try again when one of them has finished".to_owned(),
             ),
+            Self::RunsUsedUp { limit } => (
+                format!("{limit} commands were run in the last hour, the maximum"),
+                "nothing was run; try again later".to_owned(),
+            ),
             Self::TooManyQuestions => (
                 "too many calls are already waiting for approval".to_owned(),
                 "nothing was done; a person can answer them with `gongfu approve list`, then `allow` or `deny`"
