@@ -97,7 +97,9 @@ problems! {
     ChangedSinceReview = Conflict;
     ChangeSetUnknown { id: String } = ChangeSetNotFound;
     ChangeSetBusy { id: String, reason: String } = Conflict;
+    StorageFull { reason: String } = QuotaExceeded;
     TooManyRuns { limit: usize } = QuotaExceeded;
+    RunsUsedUp { limit: u32 } = QuotaExceeded;
     TooManyQuestions = QuotaExceeded;
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;

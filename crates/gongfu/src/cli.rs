@@ -1,5 +1,6 @@
 //! The command line: every command, flag and word of help.
 
+mod account;
 mod check;
 mod client;
 mod complete;
@@ -22,6 +23,7 @@ use gongfu_server::{Address, PublicUrl};
 
 use crate::output::OutputArguments;
 
+pub(crate) use account::{TokenCommand, TokenCreateArguments, UserAddArguments, UserCommand};
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
@@ -195,6 +197,12 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
+    /// Manage the users of a server with accounts
+    #[command(subcommand, alias = "users")]
+    User(UserCommand),
+    /// Manage the API tokens of a server with accounts
+    #[command(subcommand, alias = "tokens")]
+    Token(TokenCommand),
     /// Remove gongfu's client entries, packages and home
     ///
     /// Asks before each. The program stays: the last line says how to remove it.
@@ -249,6 +257,9 @@ pub(crate) struct Serving {
     /// Address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDR", value_parser = value::address)]
     pub(crate) listen: Option<Address>,
+    /// Let users sign in with accounts of their own; each has private skills and files
+    #[arg(long)]
+    pub(crate) accounts: bool,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,

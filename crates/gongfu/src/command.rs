@@ -25,9 +25,11 @@ mod serve;
 mod skill;
 mod source;
 mod switch;
+mod token;
 mod tool;
 mod trust;
 mod uninstall;
+mod user;
 
 use std::process::ExitCode;
 
@@ -111,6 +113,8 @@ fn dispatch(
             attack,
             json,
         } => doctor::run(&places, attack, json, environment, terminal),
+        Command::User(command) => user::run(command, environment, terminal),
+        Command::Token(command) => token::run(command, environment, terminal),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),
         Command::Completions { shell } => {

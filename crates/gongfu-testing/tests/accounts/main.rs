@@ -4,5 +4,6 @@
 mod durable;
 mod fixture;
 mod sign_in;
+mod skills;
 mod token;
 mod user;

@@ -65,7 +65,13 @@ pub(crate) fn run(
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let counted = Arc::clone(&metrics);
     let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
-    let parts = wiring::parts_of_server(environment, places, &profiles.mounts, observer)?;
+    let parts = wiring::parts_of_server(
+        wiring::FlagsOf::Person,
+        environment,
+        places,
+        &profiles.mounts,
+        observer,
+    )?;
     parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
