@@ -25,10 +25,7 @@ fn refused(head: EntryHead<'_>) -> String {
 fn plain_files_and_folders_are_taken() {
     let mut check = ArchiveCheck::default();
     let mut admit = |head| check.admit(head).unwrap();
-    let folder = |mode| EntryHead {
-        mode,
-        ..head("a/")
-    };
+    let folder = |mode| EntryHead { mode, ..head("a/") };
     assert_eq!(admit(folder(Some(0o040_755))), None);
     assert_eq!(admit(folder(None)), None);
     let file = admit(head("a/run.sh")).unwrap();
