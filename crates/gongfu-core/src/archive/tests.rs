@@ -1,7 +1,7 @@
 //! Entries that are taken, and entries that aren't.
 
 use super::{
-    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, MAX_FILE, MAX_TOTAL,
+    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, MAX_FILE, MAX_TOTAL, SMALL,
     without_top_folder,
 };
 use crate::skill::SkillPath;
@@ -25,10 +25,7 @@ fn refused(head: EntryHead<'_>) -> String {
 fn plain_files_and_folders_are_taken() {
     let mut check = ArchiveCheck::default();
     let mut admit = |head| check.admit(head).unwrap();
-    let folder = |mode| EntryHead {
-        mode,
-        ..head("a/")
-    };
+    let folder = |mode| EntryHead { mode, ..head("a/") };
     assert_eq!(admit(folder(Some(0o040_755))), None);
     assert_eq!(admit(folder(None)), None);
     let file = admit(head("a/run.sh")).unwrap();
@@ -166,8 +163,8 @@ fn lengths_are_limited() {
                 .to_owned(),
         )
     };
-    assert_eq!(limit("a", 10, 0), (64 * 1024, "Ratio".to_owned()));
-    assert_eq!(limit("b", 1_000, 0), (100_000, "Ratio".to_owned()));
+    assert_eq!(limit("a", 10, 0), (SMALL, "Ratio".to_owned()));
+    assert_eq!(limit("b", 20_000, 0), (2_000_000, "Ratio".to_owned()));
     assert_eq!(
         limit("c", u64::MAX, MAX_FILE),
         (MAX_FILE, "FileLength".to_owned())
