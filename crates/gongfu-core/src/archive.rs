@@ -18,7 +18,7 @@ pub const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most bytes that one byte of the archive may become.
 const MAX_RATIO: u64 = 100;
 /// The length up to which a file may be packed as well as it can be.
-const SMALL: u64 = 64 * 1024;
+pub const SMALL: u64 = 1024 * 1024;
 /// The most names in a path.
 const MAX_DEPTH: usize = 12;
 

@@ -81,6 +81,7 @@ problems! {
     NotAFolder { path: String } = NotAFolder;
     EditRefused { path: String, why: EditError } = EditRefused;
     Conflict { path: String, reason: String } = Conflict;
+    Outdated { skill: String } = Outdated;
     RoleTooLow { tool: String, access: Access } = Forbidden;
     ScopeMissing { tool: String, scope: Scope } = Forbidden;
     PersonOnly { operation: String } = Forbidden;

@@ -1,7 +1,7 @@
 //! Entries that are taken, and entries that aren't.
 
 use super::{
-    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, MAX_FILE, MAX_TOTAL,
+    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, MAX_FILE, MAX_TOTAL, SMALL,
     without_top_folder,
 };
 use crate::skill::SkillPath;
@@ -163,8 +163,8 @@ fn lengths_are_limited() {
                 .to_owned(),
         )
     };
-    assert_eq!(limit("a", 10, 0), (64 * 1024, "Ratio".to_owned()));
-    assert_eq!(limit("b", 1_000, 0), (100_000, "Ratio".to_owned()));
+    assert_eq!(limit("a", 10, 0), (SMALL, "Ratio".to_owned()));
+    assert_eq!(limit("b", 20_000, 0), (2_000_000, "Ratio".to_owned()));
     assert_eq!(
         limit("c", u64::MAX, MAX_FILE),
         (MAX_FILE, "FileLength".to_owned())

@@ -192,6 +192,10 @@ impl Problem {
                 "it may have been applied or dropped; see `change_list` or `gongfu changes list`"
                     .to_owned(),
             ),
+            Self::Outdated { skill } => (
+                format!("the skill `{}` changed since it was read", clipped(skill)),
+                "read it again, and send its new ETag as `If-Match`".to_owned(),
+            ),
             Self::ChangeSetBusy { id, reason } => (
                 format!("the change set `{}` is in use: {reason}", clipped(id)),
                 "try again in a moment".to_owned(),
