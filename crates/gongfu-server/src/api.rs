@@ -34,6 +34,7 @@ mod endpoint;
 mod json;
 mod openapi;
 mod request;
+mod revocation;
 mod schema;
 mod token;
 mod tool;

@@ -148,7 +148,7 @@ impl<'a> AccountServer<'a> {
 
 /// Takes the lock of the server.
 fn lock(home: &Root) -> Result<std::fs::File, Failure> {
-    disk::lock(home, LOCK).map_err(|error| {
+    disk::lock_at_once(home, LOCK).map_err(|error| {
         let message = format!("another server serves the accounts of this home: {error}");
         let hint = "stop that server, or set GONGFU_HOME to another folder";
         Failure::new("SERVER_RUNNING", message, hint)
