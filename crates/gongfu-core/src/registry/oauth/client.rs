@@ -226,7 +226,7 @@ impl AuthorizationServer {
     /// The client with an id, whose document is fetched if the id is a URL.
     ///
     /// # Errors
-    /// There is none, or its document isn't good.
+    /// Nobody has it, or its document isn't good.
     pub(super) async fn client(&self, id: &str) -> Result<Client, OAuthError> {
         if id.starts_with(PREFIX) {
             let found = self.registered(id).await?;

@@ -62,7 +62,7 @@ impl OAuthErrorCode {
 pub struct OAuthError {
     /// Its code.
     pub code: OAuthErrorCode,
-    /// What is wrong, and what to do.
+    /// The reason, and what to do.
     pub text: Cow<'static, str>,
     /// The failure of the store, for the log of the server.
     #[source]

@@ -43,7 +43,7 @@ impl Parameters {
     ///
     /// # Errors
     /// It is there twice.
-    pub fn get(&self, name: &'static str) -> Result<Option<&str>, OAuthError> {
+    pub fn get(&self, name: &str) -> Result<Option<&str>, OAuthError> {
         match self.values.get(name) {
             None => Ok(None),
             Some(Some(value)) => Ok((!value.is_empty()).then_some(value)),
@@ -55,7 +55,7 @@ impl Parameters {
     ///
     /// # Errors
     /// It is missing, or there twice.
-    pub fn require(&self, name: &'static str) -> Result<&str, OAuthError> {
+    pub fn require(&self, name: &str) -> Result<&str, OAuthError> {
         let missing = || OAuthError::request(format!("`{name}` is missing"));
         self.get(name)?.ok_or_else(missing)
     }

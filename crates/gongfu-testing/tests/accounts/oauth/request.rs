@@ -208,7 +208,8 @@ fn client_learns_what_is_wrong_with_its_request() {
 
 #[test]
 fn huge_and_odd_parameters_are_refused_at_once() {
-    let many: String = (0..65).map(|number| format!("a{number}=&")).collect();
+    let many = (0..65).map(|number| format!("a{number}="));
+    let many = many.collect::<Vec<_>>().join("&");
     let long = format!("a={}", "x".repeat(16_385));
     let long_name = format!("{}=a", "x".repeat(16_385));
     for bad in [many, long, long_name] {
@@ -216,8 +217,8 @@ fn huge_and_odd_parameters_are_refused_at_once() {
     }
     let odd = Parameters::read(b"&&=&a&%&b=%zz&c=%ff&d=%00").unwrap();
     for name in ["a", "", "nobody"] {
-        // An empty value is none.
-        assert_eq!(odd.get(name.to_owned().leak()).unwrap(), None);
+        // An empty value counts as missing.
+        assert_eq!(odd.get(name).unwrap(), None);
     }
     assert_eq!(odd.get("b").unwrap(), Some("%zz"));
 }
