@@ -222,7 +222,8 @@ impl Accounts {
         &self.settings
     }
 
-    fn now(&self) -> Timestamp {
+    /// The time.
+    pub fn now(&self) -> Timestamp {
         self.parts.clock.now()
     }
 

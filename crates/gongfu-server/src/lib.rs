@@ -4,12 +4,16 @@
 
 pub mod address;
 mod caller;
+mod client_address;
 mod connection;
 mod guard;
 pub mod metric;
+pub mod oauth;
+mod page;
 mod path;
 mod problem;
 mod public_url;
+mod rate;
 mod request;
 mod route;
 mod server;
@@ -22,6 +26,7 @@ pub use guard::{hosts, origins};
 pub use metric::Metrics;
 pub use path::MCP_PATH;
 pub use public_url::{PublicUrl, PublicUrlError};
+pub use rate::{HashingPermit, RateLimits, RateSettings, RetryAfter};
 pub use route::Surface;
 pub use server::{Limits, Listener, Server, Shutdown};
 pub use socket::raise_descriptor_limit;
