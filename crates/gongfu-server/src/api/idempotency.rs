@@ -32,17 +32,17 @@ struct Past {
 }
 
 /// A request with a key.
-struct Keyed {
+struct KeyRecord {
     /// The digest of what it asked for.
     request: Digest,
     at: Timestamp,
-    /// The answer; missing while there is none.
+    /// The answer; missing until it was given.
     answer: Option<Past>,
 }
 
 #[derive(Default)]
 struct Table {
-    requests: HashMap<Digest, Keyed>,
+    requests: HashMap<Digest, KeyRecord>,
     /// The keys, the oldest first.
     order: VecDeque<Digest>,
 }
@@ -119,7 +119,7 @@ impl Idempotency {
             *response.headers_mut() = past.headers;
             return Ok(Some(Start::Answered(response)));
         }
-        let keyed = Keyed {
+        let keyed = KeyRecord {
             request,
             at: now,
             answer: None,

@@ -65,7 +65,7 @@ pub(super) struct SkillReply {
     files: usize,
     /// The length of all files in bytes.
     bytes: u64,
-    /// The digest of its content; quoted it is the ETag.
+    /// The digest of its content; in quotes it is the `ETag`.
     digest: String,
     /// The number of errors that a check finds.
     errors: usize,
@@ -102,7 +102,7 @@ impl From<StoredSkill> for Answer<SkillReply> {
     }
 }
 
-/// The version of a skill, as an ETag.
+/// The version of a skill, as an `ETag`.
 pub(super) fn etag(stored: &StoredSkill) -> String {
     format!("\"{}\"", stored.skill.digest())
 }
