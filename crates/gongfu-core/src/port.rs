@@ -5,6 +5,7 @@
 
 mod blobs;
 mod change_sets;
+mod client_documents;
 mod credentials;
 mod environments;
 mod files;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 pub use blobs::Blobs;
 pub use change_sets::ChangeSets;
+pub use client_documents::{ClientDocuments, MAX_CLIENT_DOCUMENT};
 pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};

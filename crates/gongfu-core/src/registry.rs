@@ -5,10 +5,13 @@
 
 pub mod access_token;
 pub mod api_token;
+pub mod browser;
 mod change;
 pub mod family;
 mod hex;
 mod identity;
+pub mod link;
+pub mod oauth;
 pub mod refresh_token;
 mod sign_in;
 mod token;
@@ -23,7 +26,7 @@ use self::hex::hex;
 use crate::account::password::PasswordError;
 use crate::account::{Email, Password, User, UserId, Username};
 use crate::port::{
-    Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
+    Clock, LogEntry, Passwords, PortError, Record, RecordChange, RecordKey, Secrets, Timestamp,
     Transactions, Version,
 };
 
@@ -33,6 +36,8 @@ pub use token::NewToken;
 
 /// The number of attempts of a change while others change the same records.
 const MAX_ATTEMPTS: usize = 16;
+/// The number of records that are looked through for old ones at once.
+const MAX_SWEEP: usize = 50;
 
 /// The people who may register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -195,7 +200,9 @@ struct AccountEvent<'a> {
     /// The user who did it; missing for the command line of the operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a UserId>,
-    user: &'a UserId,
+    /// Missing for what belongs to nobody, such as a client that registers itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a UserId>,
     /// The token, the session or the field that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<&'a str>,
@@ -215,7 +222,8 @@ impl Accounts {
         &self.settings
     }
 
-    fn now(&self) -> Timestamp {
+    /// The time.
+    pub fn now(&self) -> Timestamp {
         self.parts.clock.now()
     }
 
@@ -412,15 +420,35 @@ impl Accounts {
         }))
     }
 
+    /// The writes that remove records below a key that are of no use any more, as far as they are among the first.
+    ///
+    /// Ids are random, so that with each call others are among them.
+    async fn sweep<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        is_over: impl Fn(&T) -> bool,
+    ) -> Result<Vec<Write>, PortError> {
+        let prefix = RecordKey::new(kind)?;
+        let page = self.parts.records.page(&prefix, None, MAX_SWEEP).await?;
+        let over = |record: &Record| {
+            serde_json::from_slice(&record.value).is_ok_and(|value: T| is_over(&value))
+        };
+        let page = page.into_iter().filter(|(_, record)| over(record));
+        Ok(page
+            .map(|(key, record)| Write::remove(key, record.version))
+            .collect())
+    }
+
     /// Makes changes in one commit, with their entry in the audit.
     async fn commit(
         &self,
         writes: &[Write],
         event: &'static str,
         by: Option<&UserId>,
-        user: &UserId,
+        user: impl Into<Option<&UserId>>,
         about: Option<&str>,
     ) -> Result<(), PortError> {
+        let user = user.into();
         let entry = AccountEvent {
             at: self.now(),
             event,

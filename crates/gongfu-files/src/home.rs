@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 27] = [
+const ENTRIES: [&str; 28] = [
     "skills",
     "built-in",
     "index",
@@ -38,6 +38,7 @@ const ENTRIES: [&str; 27] = [
     "server.db-wal",
     "server.db-shm",
     "server.key",
+    "backup",
 ];
 
 /// The folder of everything that gongfu stores.
@@ -157,6 +158,11 @@ impl Home {
     /// The database of a server with accounts, unless the operator names another.
     pub fn database(&self) -> PathBuf {
         self.path.join("server.db")
+    }
+
+    /// The file that a backup of the accounts holds locked.
+    pub fn backup_lock(&self) -> PathBuf {
+        self.path.join("backup.lock")
     }
 
     /// The layers above skills.

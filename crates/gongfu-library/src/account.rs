@@ -27,6 +27,7 @@ use tokio::sync::watch::Sender;
 use crate::blocking::blocking;
 
 pub use joined::{AccountSkills, SharedSkills};
+pub use record::contents_of;
 
 use checkout::{Checkout, NewFile};
 use record::{Manifest, SOURCE, StoredSkill, manifest_key};

@@ -21,7 +21,9 @@ mod trust;
 pub mod walk;
 pub mod watch;
 
-pub use account::{AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills};
+pub use account::{
+    AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills, contents_of,
+};
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;
 pub use trust::TrustRecord;

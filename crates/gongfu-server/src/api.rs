@@ -37,6 +37,7 @@ mod idempotency;
 mod json;
 mod openapi;
 mod request;
+mod revocation;
 mod schema;
 mod skill;
 mod skill_file;

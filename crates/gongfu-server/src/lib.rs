@@ -9,6 +9,8 @@ mod client_address;
 mod connection;
 mod guard;
 pub mod metric;
+pub mod oauth;
+mod page;
 mod path;
 mod problem;
 mod public_url;

@@ -11,6 +11,7 @@
 )]
 
 pub mod client;
+mod client_documents;
 mod credentials;
 mod environments;
 mod folder;
@@ -22,6 +23,7 @@ mod spaces;
 pub mod story;
 mod time;
 
+pub use client_documents::FakeClientDocuments;
 pub use credentials::{FakePasswords, FakeSecrets};
 pub use environments::FakeEnvironments;
 pub use folder::TestFolder;

@@ -1,5 +1,6 @@
 //! The accounts of a server: its database, its key, and the spaces of its users.
 
+pub(crate) mod backup;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;

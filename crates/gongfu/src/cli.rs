@@ -23,7 +23,10 @@ use gongfu_server::{Address, PublicUrl};
 
 use crate::output::OutputArguments;
 
-pub(crate) use account::{TokenCommand, TokenCreateArguments, UserAddArguments, UserCommand};
+pub(crate) use account::{
+    AuditCommand, BackupArguments, TokenCommand, TokenCreateArguments, UserAddArguments,
+    UserCommand,
+};
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
@@ -116,7 +119,7 @@ pub(crate) enum Command {
     )]
     Source(SourceCommand),
     /// Show what was called, by which client, and how it ended
-    #[command(alias = "audit", alias = "logs")]
+    #[command(alias = "logs")]
     Log(LogArguments),
     /// Create gongfu's home and show what was found and how to connect
     ///
@@ -203,6 +206,16 @@ pub(crate) enum Command {
     /// Manage the API tokens of a server with accounts
     #[command(subcommand, alias = "tokens")]
     Token(TokenCommand),
+    /// Verify and export the audits of a server with accounts
+    #[command(subcommand, alias = "audits")]
+    Audit(AuditCommand),
+    /// Copy the accounts of a server to a new folder; it may run meanwhile
+    ///
+    /// The copy has the database, the content of all skills and the workspaces. It has no key of the server: where that
+    /// is lost, everybody signs in again.
+    Backup(BackupArguments),
+    /// Restore a backup into a home without accounts
+    Restore(BackupArguments),
     /// Remove gongfu's client entries, packages and home
     ///
     /// Asks before each. The program stays: the last line says how to remove it.

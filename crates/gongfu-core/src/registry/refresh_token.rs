@@ -26,6 +26,11 @@ impl FamilyId {
         Self(hex(&bits))
     }
 
+    /// Reads an id; `None` for a text of another form.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        is_hex(text, FAMILY_DIGITS).then(|| Self(text.to_owned()))
+    }
+
     /// Its digits.
     pub fn as_str(&self) -> &str {
         &self.0

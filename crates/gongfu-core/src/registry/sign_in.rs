@@ -15,6 +15,8 @@ pub struct SignIn {
     pub access: AccessToken,
     /// For the next access token.
     pub refresh: RefreshToken,
+    /// The scopes of the access token.
+    pub scopes: Scopes,
     /// The life of the access token, in seconds.
     pub expires_in: i64,
 }
@@ -42,6 +44,16 @@ impl Accounts {
     /// # Errors
     /// One of them is wrong.
     pub async fn sign_in(&self, name: &str, password: String) -> Result<SignIn, SignInError> {
+        let user = self.authenticate(name, password).await?;
+        let (scopes, audience) = (Scopes::of_user(user.is_admin), &self.settings.issuer);
+        self.begin(&user, None, scopes, audience).await
+    }
+
+    /// The user with a name or address and a password.
+    ///
+    /// # Errors
+    /// One of them is wrong.
+    pub async fn authenticate(&self, name: &str, password: String) -> Result<User, SignInError> {
         let user = match self.find(name).await {
             Ok(user) if user.is_active => Some(user),
             Ok(_) | Err(AccountError::Unknown(_)) => None,
@@ -56,8 +68,7 @@ impl Accounts {
         if compared == Comparison::Outdated {
             self.rehash(&user, &password).await;
         }
-        let (scopes, audience) = (Scopes::of_user(user.is_admin), &self.settings.issuer);
-        self.begin(&user, None, scopes, audience).await
+        Ok(user)
     }
 
     /// Hashes a password again with the parameters of today. A failure is no reason to refuse its user.
@@ -85,8 +96,22 @@ impl Accounts {
         scopes: Scopes,
         audience: &str,
     ) -> Result<SignIn, SignInError> {
+        let (id, family) = self.new_family(user, client, scopes, audience)?;
+        let write = Write::put(key("family", id.as_str())?, None, &family)?;
+        self.commit_family(write, "session.begin", &id, &family)
+            .await?;
+        self.issue(&id, &family, None)
+    }
+
+    /// A family that isn't stored yet.
+    pub(super) fn new_family(
+        &self,
+        user: &User,
+        client: Option<String>,
+        scopes: Scopes,
+        audience: &str,
+    ) -> Result<(FamilyId, Family), PortError> {
         let now = self.now();
-        let id = FamilyId::of(self.random::<16>()?);
         let life = self.settings.family_life.saturating_mul(1_000);
         let family = Family {
             user: user.id.clone(),
@@ -99,10 +124,7 @@ impl Accounts {
             expires: now.0.saturating_add(life),
             is_ended: false,
         };
-        let write = Write::put(key("family", id.as_str())?, None, &family)?;
-        self.commit_family(write, "session.begin", &id, &family)
-            .await?;
-        self.issue(&id, &family, 0)
+        Ok((FamilyId::of(self.random::<16>()?), family))
     }
 
     /// Gives the next tokens of a family for its refresh token.
@@ -110,25 +132,39 @@ impl Accounts {
     /// # Errors
     /// The token isn't valid any more, or was used before: then the whole family is ended.
     pub async fn refresh(&self, token: &str) -> Result<SignIn, SignInError> {
+        self.refresh_of(None, token, None).await
+    }
+
+    /// The same for a client, perhaps for fewer scopes this time.
+    pub(super) async fn refresh_of(
+        &self,
+        client: Option<&str>,
+        token: &str,
+        scopes: Option<&Scopes>,
+    ) -> Result<SignIn, SignInError> {
         let read = RefreshToken::read(token, &*self.parts.secrets);
         let (id, number) = read.ok_or(SignInError::Ended)?;
         for _ in 0..MAX_ATTEMPTS {
             let (key, found) = self.family(&id).await?;
             let mut family = found.value;
+            if family.client.as_deref() != client {
+                return Err(SignInError::Ended);
+            }
             match self.user(&family.user).await {
                 Ok(user) if user.is_active && user.generation == family.generation => {}
                 Ok(_) | Err(AccountError::Unknown(_)) => return Err(SignInError::Ended),
                 Err(error) => return Err(error.into_store().into()),
             }
-            let (next, event) = match family.present(number, self.now()) {
-                RefreshOutcome::Rotated(next) => (Some(next), "session.refresh"),
-                RefreshOutcome::Repeated(next) => return self.issue(&id, &family, next),
-                RefreshOutcome::Reused => (None, "session.reuse"),
+            let (is_reused, event) = match family.present(number, self.now()) {
+                RefreshOutcome::Rotated(_) => (false, "session.refresh"),
+                RefreshOutcome::Repeated(_) => return self.issue(&id, &family, scopes),
+                RefreshOutcome::Reused => (true, "session.reuse"),
                 RefreshOutcome::Ended => return Err(SignInError::Ended),
             };
             let write = Write::put(key, Some(found.version), &family)?;
             match self.commit_family(write, event, &id, &family).await {
-                Ok(()) => return self.issue(&id, &family, next.ok_or(SignInError::Reused)?),
+                Ok(()) if is_reused => return Err(SignInError::Reused),
+                Ok(()) => return self.issue(&id, &family, scopes),
                 Err(PortError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -144,16 +180,26 @@ impl Accounts {
         let Some((id, _)) = RefreshToken::read(token, &*self.parts.secrets) else {
             return Ok(());
         };
+        self.end_family(&id, |_| true, "session.end").await
+    }
+
+    /// Ends a family, if it is there and is meant.
+    pub(super) async fn end_family(
+        &self,
+        id: &FamilyId,
+        is_meant: impl Fn(&Family) -> bool,
+        event: &'static str,
+    ) -> Result<(), SignInError> {
         for _ in 0..MAX_ATTEMPTS {
-            let (key, found) = match self.family(&id).await {
-                Ok(found) => found,
-                Err(SignInError::Ended) => return Ok(()),
+            let (key, found) = match self.family(id).await {
+                Ok((key, found)) if is_meant(&found.value) => (key, found),
+                Ok(_) | Err(SignInError::Ended) => return Ok(()),
                 Err(error) => return Err(error),
             };
             let mut family = found.value;
             family.is_ended = true;
             let write = Write::put(key, Some(found.version), &family)?;
-            match self.commit_family(write, "session.end", &id, &family).await {
+            match self.commit_family(write, event, id, &family).await {
                 Err(PortError::Conflict(_)) => {}
                 other => return Ok(other?),
             }
@@ -161,7 +207,10 @@ impl Accounts {
         Err(busy("session").into())
     }
 
-    async fn family(&self, id: &FamilyId) -> Result<(RecordKey, StoredValue<Family>), SignInError> {
+    pub(super) async fn family(
+        &self,
+        id: &FamilyId,
+    ) -> Result<(RecordKey, StoredValue<Family>), SignInError> {
         let key = key("family", id.as_str())?;
         let found = self.read(&key).await?.ok_or(SignInError::Ended)?;
         Ok((key, found))
@@ -179,15 +228,20 @@ impl Accounts {
             .await
     }
 
-    /// The tokens with a number in a family.
-    fn issue(&self, id: &FamilyId, family: &Family, number: u32) -> Result<SignIn, SignInError> {
+    /// The newest tokens of a family; the access token has all its scopes, or these.
+    pub(super) fn issue(
+        &self,
+        id: &FamilyId,
+        family: &Family,
+        scopes: Option<&Scopes>,
+    ) -> Result<SignIn, SignInError> {
         let (secrets, issued) = (&*self.parts.secrets, self.now().0.div_euclid(1_000));
         let claims = Claims {
             iss: self.settings.issuer.clone(),
             aud: family.audience.clone(),
             sub: family.user.clone(),
             sid: id.as_str().to_owned(),
-            scope: family.scopes.clone(),
+            scope: scopes.unwrap_or(&family.scopes).clone(),
             iat: issued,
             exp: issued.saturating_add(self.settings.access_life),
         };
@@ -195,7 +249,8 @@ impl Accounts {
         let unwritable = || PortError::Unavailable("the claims can't be written".to_owned());
         Ok(SignIn {
             access: access.ok_or_else(unwritable)?,
-            refresh: RefreshToken::issue(id, number, secrets),
+            refresh: RefreshToken::issue(id, family.newest, secrets),
+            scopes: claims.scope,
             expires_in: self.settings.access_life,
         })
     }

@@ -1,8 +1,10 @@
 //! The records of an account's skills: a pointer for each skill, and the manifest that it leads to.
 
+use std::collections::BTreeSet;
+
 use gongfu_core::account::UserId;
 use gongfu_core::library::{FindingCount, Skill};
-use gongfu_core::port::{PortError, RecordKey};
+use gongfu_core::port::{PortError, RecordKey, Records};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +93,22 @@ impl Manifest {
             enabled: true,
         })
     }
+}
+
+/// The digests of the contents that the skills in these records consist of.
+///
+/// # Errors
+/// The records can't be read.
+pub async fn contents_of(records: &dyn Records) -> Result<BTreeSet<Digest>, PortError> {
+    let prefix = RecordKey::new("manifest")?;
+    let mut digests = BTreeSet::new();
+    for (_, record) in records.list(&prefix).await? {
+        let manifest: Manifest = serde_json::from_slice(&record.value).map_err(|error| {
+            PortError::Unavailable(format!("{} can't be read: {error}", record.place))
+        })?;
+        digests.extend(manifest.files.iter().map(|file| file.digest));
+    }
+    Ok(digests)
 }
 
 /// The key of a skill.

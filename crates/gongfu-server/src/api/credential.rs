@@ -12,6 +12,7 @@ use http::{HeaderMap, Uri};
 
 use super::Api;
 use super::endpoint::Access;
+use super::revocation;
 use crate::problem::{CredentialFault, Problem};
 use crate::state::AppState;
 
@@ -94,8 +95,9 @@ pub(crate) async fn authenticate_mcp(
     let accounts = &api.parts.accounts;
     match identify(accounts, request.headers(), request.uri(), &audiences).await {
         Ok(identity) => {
-            request.extensions_mut().insert(identity);
-            next.run(request).await
+            request.extensions_mut().insert(Arc::clone(&identity));
+            let response = next.run(request).await;
+            revocation::watched(response, identity, accounts)
         }
         Err(problem) => state.problem(problem).into_response(),
     }

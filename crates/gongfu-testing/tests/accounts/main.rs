@@ -1,8 +1,10 @@
 //! Accounts over records in memory: users, sign-ins, API tokens, and who a credential is.
 #![expect(clippy::unwrap_used, reason = "a test fails on what can't happen")]
 
+mod browser;
 mod durable;
 mod fixture;
+mod oauth;
 mod sign_in;
 mod skills;
 mod token;

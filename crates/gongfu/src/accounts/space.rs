@@ -107,7 +107,8 @@ impl AccountSpaces {
         let owner = Owner::User(user.clone());
         let home = shared.home.of_user(user);
         let records = shared.database.records(&owner);
-        let blobs = Arc::new(FileBlobs::new(home.clone()));
+        let blobs = FileBlobs::new(home.clone()).kept_while_locked(shared.home.backup_lock());
+        let blobs = Arc::new(blobs);
         let before = self.lock().stores.get(user).and_then(Weak::upgrade);
         let own = match before {
             Some(own) => own,

@@ -116,3 +116,30 @@ pub(crate) struct TokenCreateArguments {
     #[arg(from_global)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Verify that no entry of any audit was changed or removed; exit 1 if one was
+    ///
+    /// Each audit is a chain of hashes. The last entries can be cut off without breaking it, so keep the heads that
+    /// --json prints somewhere else, and compare them.
+    Verify {
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Print audits as JSON lines, with the number and the hash of each entry
+    Export {
+        /// Only the audit of this user [default: that of the server, and of all users]
+        #[arg(long)]
+        user: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArguments {
+    /// The folder: a new one for a backup, the one of a backup to restore it
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: std::path::PathBuf,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}

@@ -67,6 +67,19 @@ pub(super) async fn find(open: &ServerAccounts, user: &str) -> Result<User, Fail
     })
 }
 
+/// All users.
+pub(super) async fn all(open: &ServerAccounts) -> anyhow::Result<Vec<User>> {
+    let mut users: Vec<User> = Vec::new();
+    loop {
+        let after = users.last().map(|user| &user.id);
+        let page = open.accounts.users(after, PAGE).await.map_err(failed)?;
+        if page.is_empty() {
+            return Ok(users);
+        }
+        users.extend(page);
+    }
+}
+
 fn add(
     arguments: UserAddArguments,
     environment: &Environment,
@@ -96,17 +109,7 @@ fn add(
 }
 
 fn list(json: bool, environment: &Environment, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
-    let mut users = with_accounts(environment, async |open| {
-        let mut users: Vec<User> = Vec::new();
-        loop {
-            let after = users.last().map(|user| &user.id);
-            let page = open.accounts.users(after, PAGE).await.map_err(failed)?;
-            if page.is_empty() {
-                return Ok(users);
-            }
-            users.extend(page);
-        }
-    })?;
+    let mut users = with_accounts(environment, async |open| all(open).await)?;
     users.sort_by(|one, other| one.username.as_str().cmp(other.username.as_str()));
     if json {
         let users: Vec<Value> = users.iter().map(document).collect();

@@ -1,0 +1,170 @@
+//! Signing in and out.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use gongfu_core::registry::SignInError;
+use http::StatusCode;
+use maud::html;
+
+use super::account::ACCOUNT;
+use super::form::{Form, Holder};
+use super::layout::{Page, token_field};
+use super::site::Site;
+use super::text::Text;
+use super::visit::Visit;
+
+/// The path of the sign-in.
+pub(crate) const LOGIN: &str = "/login";
+/// The path of signing out.
+pub(super) const LOGOUT: &str = "/logout";
+/// The start of the one page with parameters that a sign-in leads to.
+const AUTHORIZE: &str = "/authorize?";
+/// The longest address that a sign-in leads to.
+const MAX_NEXT: usize = 16 * 1024;
+
+/// Shows the form.
+pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let (visit, _) = match Visit::of(site, request).await {
+        Ok(visit) => visit,
+        Err(response) => return response,
+    };
+    let next = next(&visit.parameter("next").unwrap_or_default());
+    if visit.session.is_some() {
+        return visit.to_page(&next);
+    }
+    let notice = match visit.parameter("done").as_deref() {
+        Some("left") => Some(Text::LeftDone),
+        Some("password") => Some(Text::PasswordSetDone),
+        _ => None,
+    };
+    form(&visit, StatusCode::OK, "", &next, None, notice)
+}
+
+/// Signs in.
+pub(super) async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let (visit, body) = match Visit::of(site, request).await {
+        Ok(visit) => visit,
+        Err(response) => return response,
+    };
+    let form_read = Form::read(&visit, body, Holder::Visitor).await;
+    match form_read {
+        Ok(fields) => sign_in(&visit, &fields)
+            .await
+            .unwrap_or_else(|refused| refused),
+        Err(response) => response,
+    }
+}
+
+async fn sign_in(visit: &Visit, fields: &Form) -> Result<Response, Response> {
+    let (name, next) = (fields.get("name"), next(fields.get("next")));
+    let rates = &visit.site.rates;
+    let wait = |after| visit.wait(after);
+    rates.login_allowed(visit.address, name).map_err(wait)?;
+    let _permit = rates.hashing().map_err(wait)?;
+    let accounts = visit.site.accounts();
+    let password = fields.get("password").to_owned();
+    let user = match accounts.authenticate(name, password).await {
+        Ok(user) => user,
+        Err(SignInError::Store(error)) => return Err(visit.fault(&error)),
+        Err(_) => {
+            rates.login_failed(name);
+            let wrong = Some(Text::SignInWrong);
+            return Err(form(
+                visit,
+                StatusCode::UNAUTHORIZED,
+                name,
+                &next,
+                wrong,
+                None,
+            ));
+        }
+    };
+    rates.login_succeeded(name);
+    let fault = |error| visit.fault(&error);
+    let begun = accounts.begin_browser(&user, visit.agent(), visit.secret.as_ref());
+    let secret = begun.await.map_err(fault)?;
+    if !next.starts_with(AUTHORIZE) {
+        let to = visit.site.path(&next);
+        return Ok(visit.redirect(&to, Some(secret.as_str())));
+    }
+    // It may lead to a client at once, and a redirect of a form may not leave this server (CSP).
+    let to = visit.site.path(&next);
+    let body = html! {
+        p { a.button href=(to) { (visit.text(Text::Continue)) } }
+    };
+    let mut page = Page::new(visit, StatusCode::OK, visit.text(Text::SignedIn), body);
+    page.next = Some(to);
+    page.session = Some(secret.as_str().to_owned());
+    Ok(page.respond())
+}
+
+/// Signs out.
+pub(super) async fn leave(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let (visit, body) = match Visit::of(site, request).await {
+        Ok(visit) => visit,
+        Err(response) => return response,
+    };
+    if visit.session.is_none() {
+        return visit.to_page(LOGIN);
+    }
+    let fields = match Form::read(&visit, body, Holder::Session).await {
+        Ok(fields) => fields,
+        Err(response) => return response,
+    };
+    if let Some(secret) = &visit.secret
+        && let Err(error) = visit.site.accounts().end_browser_of(secret).await
+    {
+        return visit.fault(&error);
+    }
+    let to = match fields.get("next") {
+        "" => format!("{LOGIN}?done=left"),
+        asked => login_for(&next(asked)),
+    };
+    visit.redirect(&visit.site.path(&to), Some(""))
+}
+
+/// The path of the sign-in that leads to another page.
+pub(crate) fn login_for(next: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("next", next);
+    format!("{LOGIN}?{}", query.finish())
+}
+
+/// The page that a sign-in leads to: one of this server, from a closed list.
+fn next(asked: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>".contains(&byte);
+    let is_authorize =
+        asked.starts_with(AUTHORIZE) && asked.len() <= MAX_NEXT && asked.bytes().all(is_plain);
+    if is_authorize {
+        asked.to_owned()
+    } else {
+        ACCOUNT.to_owned()
+    }
+}
+
+fn form(
+    visit: &Visit,
+    status: StatusCode,
+    name: &str,
+    next: &str,
+    wrong: Option<Text>,
+    notice: Option<Text>,
+) -> Response {
+    let body = html! {
+        @if let Some(wrong) = wrong { p.alert role="alert" { (visit.text(wrong)) } }
+        @if let Some(notice) = notice { p.notice role="status" { (visit.text(notice)) } }
+        form method="post" action=(visit.site.path(LOGIN)) {
+            (token_field(visit, Holder::Visitor))
+            input type="hidden" name="next" value=(next);
+            label for="name" { (visit.text(Text::NameOrEmail)) }
+            input id="name" name="name" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required autofocus;
+            label for="password" { (visit.text(Text::Password)) }
+            input id="password" name="password" type="password" autocomplete="current-password" maxlength="128" required;
+            button type="submit" { (visit.text(Text::SignIn)) }
+        }
+        p.help { (visit.text(Text::SignInHelp)) }
+    };
+    Page::new(visit, status, visit.text(Text::SignIn), body).respond()
+}
