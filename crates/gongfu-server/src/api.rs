@@ -15,8 +15,10 @@ use gongfu_core::registry::Accounts;
 use gongfu_hub::{Catalog, Profile};
 use http::Method;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use self::endpoint::{Access, Endpoint, Refusal, ReplyBody, RequestBody};
+use self::idempotency::Idempotency;
 use self::request::Places;
 use self::schema::TypeSchema;
 use crate::path::MCP_PATH;
@@ -31,11 +33,14 @@ mod auth;
 mod context;
 mod credential;
 mod endpoint;
+mod idempotency;
 mod json;
 mod openapi;
 mod request;
 mod revocation;
 mod schema;
+mod skill;
+mod skill_file;
 mod token;
 mod tool;
 mod user;
@@ -49,6 +54,9 @@ pub(crate) use credential::{authenticate_admin, authenticate_mcp};
 const OPENAPI_PATH: &str = "/openapi.json";
 /// The path of the metadata of protected resources (RFC 9728).
 const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// The long bodies that are in memory at once.
+const MAX_UPLOADS: usize = 8;
 
 /// The parts of a server with accounts.
 pub struct ApiParts {
@@ -70,6 +78,9 @@ pub(crate) struct Api {
     /// The URL of MCP as clients see it: the audience of access tokens for it.
     pub(crate) mcp_url: String,
     clock: Arc<dyn Clock>,
+    idempotency: Arc<Idempotency>,
+    /// Bounds the long bodies that are in memory at once.
+    uploads: Semaphore,
 }
 
 /// Makes the list of endpoints.
@@ -93,6 +104,19 @@ endpoints! {
     token::TokenList,
     token::TokenCreate,
     token::TokenRevoke,
+    skill::SkillList,
+    skill::SkillCreate,
+    skill::SkillRead,
+    skill::SkillChange,
+    skill::SkillDelete,
+    skill::SkillActivate,
+    skill::SkillDeactivate,
+    skill_file::SkillUpload,
+    skill_file::SkillDownload,
+    skill_file::FileList,
+    skill_file::FileRead,
+    skill_file::FileWrite,
+    skill_file::FileDelete,
     tool::ToolList,
     tool::ToolCall,
     tool::SkillFind,
@@ -178,6 +202,8 @@ impl Api {
             mcp_url: format!("{issuer}{MCP_PATH}"),
             parts,
             clock,
+            idempotency: Arc::default(),
+            uploads: Semaphore::new(MAX_UPLOADS),
         }
     }
 

@@ -75,8 +75,6 @@ pub(crate) enum Problem {
         /// The field that it is about.
         field: Option<&'static str>,
     },
-    /// The precondition of a change doesn't hold.
-    Outdated,
     /// Something isn't allowed here.
     Forbidden {
         /// The reason.

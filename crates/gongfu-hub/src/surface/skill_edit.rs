@@ -65,7 +65,7 @@ impl FileChange {
 pub struct StoredSkillCreate {
     /// The name.
     pub name: String,
-    /// What it does and when to use it.
+    /// Its purpose, and when to use it.
     pub description: String,
     /// The instructions; a template where they are empty.
     pub instructions: String,

@@ -10,15 +10,19 @@ use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use gongfu_core::registry::{Credential, Identity};
+use gongfu_core::skill::Digest;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method, Uri};
 use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::endpoint::{Access, Endpoint, RequestBody};
+use super::idempotency::Start;
 use super::schema::{self, TypeSchema};
+use super::skill::IDEMPOTENCY_KEY;
 use super::{Api, credential, json};
 use crate::problem::{FieldError, Problem};
+use crate::rate::RetryAfter;
 use crate::state::AppState;
 
 /// The longest body of somebody without a credential.
@@ -59,16 +63,35 @@ async fn respond<E: Endpoint>(
     let path = request.extract_parts::<RawPathParams>().await;
     let path = path.map_err(|_| Problem::Malformed("the path isn't UTF-8".to_owned()))?;
     let (parts, body) = request.into_parts();
-    let (input, bytes) = read::<E>(places, &path, &parts.uri, &parts.headers, body).await?;
+    let _permit = match E::BODY {
+        RequestBody::Bytes(_) | RequestBody::Form(_) => {
+            let permit = api.uploads.try_acquire();
+            Some(permit.map_err(|_| Problem::RateLimited(RetryAfter(1)))?)
+        }
+        RequestBody::Fields | RequestBody::Whole(_) => None,
+    };
+    let (input, digest, bytes) = read::<E>(places, &path, &parts.uri, &parts.headers, body).await?;
     let address: IpAddr = state.client_address(&parts.extensions, &parts.headers);
     let context = Context {
-        api,
+        api: Arc::clone(&api),
         identity,
         address,
         headers: parts.headers,
         body: bytes,
     };
-    input.answer(&context).await?.into_response(E::SUCCESS)
+    let start = if E::HEADERS.contains(&IDEMPOTENCY_KEY) {
+        api.idempotency.start(&context, E::NAME, digest)?
+    } else {
+        None
+    };
+    if let Some(Start::Answered(response)) = start {
+        return Ok(response);
+    }
+    let response = input.answer(&context).await?.into_response(E::SUCCESS)?;
+    match start {
+        Some(Start::First(turn)) => turn.remember(response).await,
+        _ => Ok(response),
+    }
 }
 
 /// The identity of a caller who may call the endpoint; `None` where everybody may.
@@ -86,14 +109,14 @@ async fn authorised<E: Endpoint>(
     Ok(Some(identity))
 }
 
-/// The input of an endpoint, and its body where that is no JSON.
+/// The input of an endpoint, its digest, and the body where that is no JSON.
 async fn read<E: Endpoint>(
     places: &Places,
     path: &RawPathParams,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(E, Bytes), Problem> {
+) -> Result<(E, Digest, Bytes), Problem> {
     let mut input = Map::new();
     let (mut errors, mut bytes) = (Vec::new(), Bytes::new());
     match E::BODY {
@@ -129,12 +152,14 @@ async fn read<E: Endpoint>(
     if !errors.is_empty() {
         return Err(Problem::Invalid(errors));
     }
+    let text = serde_json::to_vec(&input).map_err(|_| Problem::Fault)?;
+    let digest = Digest::of(&text);
     let input = serde_path_to_error::deserialize(Value::Object(input)).map_err(|error| {
         let field = error.path().to_string();
         let field = if field == "." { String::new() } else { field };
         Problem::field(&field, error.into_inner().to_string())
     })?;
-    Ok((input, bytes))
+    Ok((input, digest, bytes))
 }
 
 /// The places of an input's fields.

@@ -6,6 +6,7 @@ mod admin;
 mod body;
 mod document;
 mod limit;
+mod skill;
 mod tool;
 
 use std::sync::Arc;
@@ -216,6 +217,22 @@ impl TestServer {
             request.body(Body::from(body.to_string()))
         };
         self.send(request.unwrap()).await
+    }
+
+    /// Uploads a file for a skill, or a new skill if `skill` is empty.
+    async fn upload(&self, token: &str, skill: &str, name: &str, content: &[u8]) -> Reply {
+        let mut form = Vec::new();
+        if !skill.is_empty() {
+            let field = "--x\r\nContent-Disposition: form-data; name=\"skill_id\"\r\n\r\n";
+            form.extend_from_slice(format!("{field}{skill}\r\n").as_bytes());
+        }
+        let field = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=";
+        form.extend_from_slice(format!("{field}\"{name}\"\r\n\r\n").as_bytes());
+        form.extend_from_slice(content);
+        form.extend_from_slice(b"\r\n--x--\r\n");
+        let request = request("POST", "/api/v1/skills/upload", token);
+        let request = request.header(CONTENT_TYPE, "multipart/form-data; boundary=x");
+        self.send(request.body(Body::from(form)).unwrap()).await
     }
 
     async fn get(&self, path: &str, token: &str) -> Reply {

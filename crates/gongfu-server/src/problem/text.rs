@@ -33,7 +33,6 @@ impl Problem {
             Self::MethodWrong(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
             Self::TransportGone => StatusCode::GONE,
-            Self::Outdated => StatusCode::PRECONDITION_FAILED,
             Self::BodySlow => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -121,11 +120,6 @@ impl Problem {
                 &format!("send {wanted}"),
             ),
             Self::Conflict { detail, hint, .. } => with("CONFLICT", detail, hint),
-            Self::Outdated => with(
-                "PRECONDITION_FAILED",
-                "it changed since you read it",
-                "read it again, and send its new ETag as `If-Match`",
-            ),
             Self::Forbidden { detail, hint } => with("FORBIDDEN", detail, hint),
             Self::RateLimited(after) => with(
                 "RATE_LIMIT_EXCEEDED",

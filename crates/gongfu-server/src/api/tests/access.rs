@@ -1,8 +1,9 @@
 //! Each endpoint with each kind of credential, generated from the list of endpoints.
 
-use gongfu_core::account::{Scope, Scopes, User};
+use gongfu_core::account::{Owner, Scope, Scopes, User};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::NewToken;
+use gongfu_testing::sample;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -21,6 +22,8 @@ struct Fixture {
     refresh: String,
     token_id: String,
     approval: String,
+    /// The path of a skill of Ann, which Bob has not.
+    skill: String,
 }
 
 impl Fixture {
@@ -38,6 +41,14 @@ impl Fixture {
         let asked = asked.await;
         assert_eq!(asked.problem(), (403, "APPROVAL_REQUIRED".to_owned()));
         let approval = asked.json()["approval"].as_str().unwrap().to_owned();
+        let space = server.spaces.parts(&Owner::User(ann.id.clone()));
+        space.skills.replace(&[
+            ("lib/pdf-tools", &sample::PDF_TOOLS_FILES),
+            ("lib/ann-tools", &sample::PDF_TOOLS_FILES),
+        ]);
+        let listed = server.get("/api/v1/skills", &token).await.json();
+        let id = listed["items"][1]["id"].as_str().unwrap();
+        let skill = format!("/api/v1/skills/{id}");
         let sign_in = now(server.accounts.sign_in("ann", PASSWORD.to_owned())).unwrap();
         Self {
             ann_access: sign_in.access.as_str().to_owned(),
@@ -47,6 +58,7 @@ impl Fixture {
             bob,
             token_id,
             approval,
+            skill,
             server,
         }
     }
@@ -88,6 +100,23 @@ impl Fixture {
             "tool_list" => with_path("/api/v1/tools".to_owned()),
             "tool_call" => ("/api/v1/tools/skill_list".to_owned(), json!({})),
             "skill_find" => with_path("/api/v1/search?q=pdf".to_owned()),
+            "skill_list" => with_path("/api/v1/skills".to_owned()),
+            "skill_create" => (
+                "/api/v1/skills".to_owned(),
+                json!({ "name": "png-tools", "description": "Shrinks PNG files." }),
+            ),
+            "skill_read" | "skill_delete" => with_path(self.skill.clone()),
+            "skill_change" => (self.skill.clone(), json!({ "description": "Fills forms." })),
+            "skill_activate" => with_path(format!("{}/activate", self.skill)),
+            "skill_deactivate" => with_path(format!("{}/deactivate", self.skill)),
+            "skill_download" => with_path(format!("{}/download", self.skill)),
+            "file_list" => with_path(format!("{}/files", self.skill)),
+            "file_read" | "file_delete" => with_path(format!("{}/files/hello.txt", self.skill)),
+            "file_write" => (
+                format!("{}/files/new/file.txt", self.skill),
+                json!({ "a": 1 }),
+            ),
+            "skill_upload" => ("/api/v1/skills/upload".to_owned(), Value::Null),
             "approval_list" => with_path("/api/v1/approvals".to_owned()),
             "approval_answer" => (
                 format!("/api/v1/approvals/{}", self.approval),
@@ -110,6 +139,10 @@ impl Fixture {
 
     async fn send(&self, entry: &Entry, token: &str) -> Reply {
         let (path, body) = self.sample(entry.name);
+        if entry.name == "skill_upload" {
+            let archive = super::skill::archive("png-tools");
+            return self.server.upload(token, "", "png.zip", &archive).await;
+        }
         self.server
             .call(entry.method.as_str(), &path, token, body)
             .await
@@ -302,12 +335,12 @@ async fn another_user_sees_nothing_of_it() {
                 entry.name
             );
         } else if entry.access != Access::Public && entry.path.contains("{id}") {
-            assert_eq!(
-                reply.problem(),
-                (404, "NOT_FOUND".to_owned()),
-                "{}",
-                entry.name
-            );
+            let code = if entry.path.starts_with("/api/v1/skills") {
+                "SKILL_NOT_FOUND"
+            } else {
+                "NOT_FOUND"
+            };
+            assert_eq!(reply.problem(), (404, code.to_owned()), "{}", entry.name);
             // The answer to an id that nobody has is the same.
             let (path, body) = fixture.sample(entry.name);
             let path = path.replace(&fixture.token_id, "00000000000000000000000000000000");
