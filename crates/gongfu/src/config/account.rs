@@ -21,6 +21,11 @@ pub(crate) struct AccountSection {
     /// The folder of the accounts' skills, as `ID/SKILL`; without it `SKILL_STORAGE_PATH`, else `user-skills` in gongfu's
     /// home.
     pub(crate) skill_dir: Option<PathBuf>,
+    /// Let MCP clients register themselves. Those that have a document of their own (a URL as their id) need not.
+    pub(crate) client_registration: bool,
+    /// Hosts whose documents of clients are fetched at any address, such as `clients.example.com`; those of others only
+    /// at public addresses.
+    pub(crate) client_hosts: Vec<String>,
     /// How many skills an account may have.
     #[schemars(range(min = 1))]
     pub(crate) skills: u32,
@@ -58,6 +63,8 @@ impl Default for AccountSection {
             registration: RegistrationSetting::default(),
             database: None,
             skill_dir: None,
+            client_registration: true,
+            client_hosts: Vec::new(),
             skills: u32::try_from(limits.skills).unwrap_or(u32::MAX),
             skills_mib: u32::try_from(limits.bytes / MIB).unwrap_or(u32::MAX),
             runs: 8,
