@@ -36,6 +36,7 @@ mod endpoint;
 mod idempotency;
 mod json;
 mod openapi;
+mod page;
 mod request;
 mod revocation;
 mod schema;
@@ -259,7 +260,9 @@ impl Api {
         ] {
             routes = routes.route(&path, document_of(&resource));
         }
-        routes.route(OPENAPI_PATH, document_of(&document))
+        routes
+            .route(OPENAPI_PATH, document_of(&document))
+            .merge(page::routes())
     }
 
     /// Lets only identified callers reach a service.
@@ -309,7 +312,9 @@ pub(crate) fn label(matched: &str) -> Option<&'static str> {
     static PATHS: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
     let paths = PATHS.get_or_init(|| {
         let endpoints = entries().into_iter().map(|entry| entry.path);
-        endpoints.chain([OPENAPI_PATH, RESOURCE_PATH]).collect()
+        endpoints
+            .chain([OPENAPI_PATH, RESOURCE_PATH, page::PATH])
+            .collect()
     });
     paths.iter().copied().find(|path| *path == matched)
 }

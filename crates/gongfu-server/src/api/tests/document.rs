@@ -62,3 +62,30 @@ fn every_endpoint_says_what_it_does() {
         assert!(names.insert(entry.name), "{} is there twice", entry.name);
     }
 }
+
+#[tokio::test]
+async fn page_loads_nothing_from_elsewhere() {
+    let server = TestServer::new();
+    let page = server.get("/docs", "").await;
+    let policy = page.header("content-security-policy").to_owned();
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self'"),
+        "{policy}"
+    );
+    let html = String::from_utf8(page.body).unwrap();
+    let links = html
+        .split(['"', '>'])
+        .filter(|part| part.starts_with("docs/"));
+    let mut count = 0;
+    for link in links {
+        let file = server.get(&format!("/{link}"), "").await;
+        assert_eq!(file.status, 200, "{link}");
+        assert!(
+            !String::from_utf8_lossy(&file.body).contains("//cdn"),
+            "{link}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 2);
+    assert!(!html.contains("http") && !html.contains("onclick") && !html.contains("<style"));
+}
