@@ -16,7 +16,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use gongfu_core::account::{Owner, UserId};
 use gongfu_core::audit;
-use gongfu_core::port::{Blobs as _, Clock as _, LogChain as _};
+use gongfu_core::port::{Blobs as _, Clock as _};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
