@@ -35,7 +35,7 @@ pub(super) fn document(entries: &[Entry], url: &str) -> Value {
         "paths": paths,
         "components": {
             "responses": shared,
-            "schemas": { "Problem": schema::of::<ProblemDocument>().schema },
+            "schemas": { "Problem": schema::of_reply::<ProblemDocument>().schema },
             "securitySchemes": {
                 "person": {
                     "type": "http",
@@ -117,6 +117,9 @@ fn field(entry: &Entry, name: &str) -> (Value, Option<String>) {
                 schema.insert("type".to_owned(), only);
             }
         }
+        if let Some(Value::Array(choices)) = schema.get_mut("enum") {
+            choices.retain(|choice| !choice.is_null());
+        }
         schema.remove("description")
     });
     let description = description.and_then(|text| text.as_str().map(str::to_owned));
@@ -147,10 +150,19 @@ fn parameters(entry: &Entry) -> Vec<Value> {
             "name": name,
             "in": "header",
             "required": false,
-            "schema": { "type": "string", "maxLength": 255 },
+            "schema": header(name),
         })
     }));
     all
+}
+
+/// The schema of a header that endpoints read.
+fn header(name: &str) -> Value {
+    let pattern = match name {
+        "If-Match" => r#"^(\*|"[^",]*")$"#,
+        _ => "^[ -~]+$",
+    };
+    json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": pattern })
 }
 
 fn request_body(entry: &Entry) -> Option<Value> {
@@ -183,6 +195,7 @@ fn request_body(entry: &Entry) -> Option<Value> {
                         "file": { "type": "string", "format": "binary" },
                     },
                     "required": ["file"],
+                    "additionalProperties": false,
                 },
             },
         }),

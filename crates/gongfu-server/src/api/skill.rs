@@ -21,6 +21,9 @@ pub(super) const READ: Access = Access::Scopes(&[Scope::SkillsRead]);
 pub(super) const WRITE: Access = Access::Scopes(&[Scope::SkillsWrite]);
 pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
+/// The longest `If-Match`.
+const MAX_TAG: usize = 255;
+
 pub(super) const UNKNOWN: Refusal = Refusal {
     status: 404,
     codes: &["SKILL_NOT_FOUND"],
@@ -118,8 +121,17 @@ pub(super) fn expected(context: &Context) -> Result<Option<String>, Problem> {
         let why = "`If-Match` has several tags; send the one that you read";
         return Err(Problem::Malformed(why.to_owned()));
     }
+    if value == "*" {
+        return Ok(None);
+    }
     // A weak tag matches no version (RFC 9110, section 13.1.1).
-    Ok((value != "*").then(|| value.trim_matches('"').to_owned()))
+    let tag = value.strip_prefix("W/").unwrap_or(value);
+    let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+    match tag.filter(|tag| value.len() <= MAX_TAG && !tag.contains('"')) {
+        Some(tag) if value.starts_with('"') => Ok(Some(tag.to_owned())),
+        Some(_) => Ok(Some(String::new())),
+        None => Err(Problem::Malformed("`If-Match` isn't an ETag".to_owned())),
+    }
 }
 
 /// A page of skills.
@@ -145,7 +157,7 @@ pub(super) struct SkillList {
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// The `next_cursor` of the page before.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 32, max = 32), extend("pattern" = "^[0-9a-f]{32}$"))]
     cursor: Option<String>,
 }
 
@@ -154,6 +166,10 @@ impl Endpoint for SkillList {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = PATH;
     const ACCESS: Access = READ;
+    const REFUSALS: &'static [Refusal] = &[Refusal {
+        status: 409,
+        codes: &["CONFLICT"],
+    }];
     type Reply = SkillPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillPage>, Problem> {
@@ -167,8 +183,11 @@ impl Endpoint for SkillList {
             None => 0,
             Some(cursor) => {
                 let at = all.iter().position(|stored| stored.id == *cursor);
-                let why = "it isn't a cursor of this list, or its skill is gone";
-                at.ok_or_else(|| Problem::field("cursor", why))? + 1
+                at.ok_or_else(|| Problem::Conflict {
+                    detail: "the skill before this page is gone".to_owned(),
+                    hint: "start again without a cursor",
+                    field: Some("cursor"),
+                })? + 1
             }
         };
         let start = start.saturating_add(self.skip).min(total);
@@ -196,7 +215,7 @@ pub(super) struct SkillCreate {
     description: String,
     /// The instructions in Markdown; without them, a template to fill in.
     #[serde(default)]
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 200_000))]
     instructions: String,
 }
 
@@ -257,7 +276,7 @@ pub(super) struct SkillChange {
     #[schemars(length(min = 1, max = 1_024), extend("pattern" = "\\S"))]
     description: Option<String>,
     /// The new instructions in Markdown; without them, the old ones stay.
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 200_000))]
     instructions: Option<String>,
 }
 
