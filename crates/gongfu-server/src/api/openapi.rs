@@ -150,19 +150,10 @@ fn parameters(entry: &Entry) -> Vec<Value> {
             "name": name,
             "in": "header",
             "required": false,
-            "schema": header(name),
+            "schema": { "type": "string" },
         })
     }));
     all
-}
-
-/// The schema of a header that endpoints read.
-fn header(name: &str) -> Value {
-    let pattern = match name {
-        "If-Match" => r#"^(\*|"[^",]*")$"#,
-        _ => "^[ -~]+$",
-    };
-    json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": pattern })
 }
 
 fn request_body(entry: &Entry) -> Option<Value> {
@@ -200,7 +191,14 @@ fn request_body(entry: &Entry) -> Option<Value> {
             },
         }),
     };
-    Some(json!({ "required": true, "content": content }))
+    // Fields that may all be missing need no body.
+    let mut required = schema::required(&entry.places.schema.schema);
+    let is_required = match entry.body {
+        RequestBody::Fields => required.any(|name| entry.places.body.iter().any(|at| at == name)),
+        RequestBody::Whole(_) | RequestBody::Bytes(_) => false,
+        RequestBody::Form(_) => true,
+    };
+    Some(json!({ "required": is_required, "content": content }))
 }
 
 /// The codes of the refusals that many endpoints share, by status.

@@ -21,9 +21,6 @@ pub(super) const READ: Access = Access::Scopes(&[Scope::SkillsRead]);
 pub(super) const WRITE: Access = Access::Scopes(&[Scope::SkillsWrite]);
 pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// The longest `If-Match`.
-const MAX_TAG: usize = 255;
-
 pub(super) const UNKNOWN: Refusal = Refusal {
     status: 404,
     codes: &["SKILL_NOT_FOUND"],
@@ -110,28 +107,22 @@ pub(super) fn etag(stored: &StoredSkill) -> String {
     format!("\"{}\"", stored.skill.digest())
 }
 
-/// The digest that the skill must still have, as `If-Match` says.
-pub(super) fn expected(context: &Context) -> Result<Option<String>, Problem> {
-    let mut values = context.headers.get_all(IF_MATCH).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    let value = value.to_str().unwrap_or_default().trim();
-    if value.contains(',') || values.next().is_some() {
-        let why = "`If-Match` has several tags; send the one that you read";
-        return Err(Problem::Malformed(why.to_owned()));
+/// The digests of which the skill must have one, as `If-Match` says.
+pub(super) fn expected(context: &Context) -> Option<Vec<String>> {
+    let values = context.headers.get_all(IF_MATCH).iter();
+    let values: Vec<&str> = values
+        .map(|value| value.to_str().unwrap_or_default())
+        .collect();
+    if values.is_empty() || values == ["*"] {
+        return None;
     }
-    if value == "*" {
-        return Ok(None);
-    }
-    // A weak tag matches no version (RFC 9110, section 13.1.1).
-    let tag = value.strip_prefix("W/").unwrap_or(value);
-    let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-    match tag.filter(|tag| value.len() <= MAX_TAG && !tag.contains('"')) {
-        Some(tag) if value.starts_with('"') => Ok(Some(tag.to_owned())),
-        Some(_) => Ok(Some(String::new())),
-        None => Err(Problem::Malformed("`If-Match` isn't an ETag".to_owned())),
-    }
+    // Weak tags, and what is none, match no version (RFC 9110, section 13.1.1).
+    let tags = values
+        .iter()
+        .flat_map(|value| value.split(','))
+        .map(str::trim);
+    let strong = tags.filter_map(|tag| tag.strip_prefix('"')?.strip_suffix('"'));
+    Some(strong.map(str::to_owned).collect())
 }
 
 /// A page of skills.
@@ -292,7 +283,7 @@ impl Endpoint for SkillChange {
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
         let describe = StoredSkillDescribe {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
             description: self.description,
             instructions: self.instructions,
         };
@@ -327,7 +318,7 @@ impl Endpoint for SkillDelete {
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let delete = StoredSkillDelete {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
         };
         context.catalog().operate(delete, &context.actor()?).await?;
         Ok(Answer::nothing())

@@ -175,7 +175,7 @@ async fn write(
     let is_new = !before.skill.files.iter().any(|file| file.path == path);
     let edit = StoredSkillEdit {
         skill: id,
-        expected: expected(context)?,
+        expected: expected(context),
         files: vec![FileChange::put(path.clone(), content, None)],
         is_whole: false,
     };
@@ -221,7 +221,7 @@ impl Endpoint for FileDelete {
         let path = known_path(&self.path)?;
         let edit = StoredSkillEdit {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
             files: vec![FileChange::remove(path)],
             is_whole: false,
         };
@@ -312,7 +312,7 @@ impl Endpoint for SkillUpload {
                 let path = new_path(&filename)?;
                 let edit = StoredSkillEdit {
                     skill,
-                    expected: expected(context)?,
+                    expected: expected(context),
                     files: vec![FileChange::put(path, content, None)],
                     is_whole: false,
                 };
@@ -331,7 +331,7 @@ impl Endpoint for SkillUpload {
                     Some(skill) => {
                         let edit = StoredSkillEdit {
                             skill,
-                            expected: expected(context)?,
+                            expected: expected(context),
                             files,
                             is_whole: true,
                         };
