@@ -169,7 +169,7 @@ impl Entry {
             headers: E::HEADERS,
             refusals: E::REFUSALS,
             reply: E::REPLY,
-            reply_schema: schema::of::<E::Reply>(),
+            reply_schema: schema::of_reply::<E::Reply>(),
             places: Arc::new(request::places::<E>()),
             route: route::<E>,
         }
