@@ -51,7 +51,7 @@ impl EndedThing {
     }
 }
 
-/// What is said at the top of the page.
+/// A message at the top of the page.
 pub(super) enum Notice {
     None,
     Done(Text),
