@@ -13,9 +13,9 @@ use gongfu_core::registry::oauth::{
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::AUTHORIZE;
 use crate::page::{
-    Form, Holder, Page, Site, Text, Visit, fill, login_for, scope_text, token_field,
+    AUTHORIZE, Form, Holder, LOGOUT, Page, Site, Text, Visit, fill, login_for, scope_text,
+    token_field,
 };
 
 /// Shows who asks for what. Only a signed-in user makes the server look at a client.
@@ -61,7 +61,7 @@ async fn ask(visit: &Visit, session: &BrowserSession, user: &User) -> Result<Res
                 button.quiet type="submit" name="decision" value="deny" { (visit.text(Text::Deny)) }
             }
         }
-        form.plain method="post" action=(visit.site.path("/logout")) {
+        form.plain method="post" action=(visit.site.path(LOGOUT)) {
             (token_field(visit, Holder::Session))
             input type="hidden" name="next" value=(format!("{AUTHORIZE}?{}", visit.query));
             button.quiet type="submit" { (visit.text(Text::NotYou)) }
