@@ -32,7 +32,10 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route(LOGOUT, post(login::leave))
         .route(path::INVITE, get(invite::show).post(invite::answer))
         .route(path::ACCOUNT, get(account::show))
-        .route(path::PASSWORD, post(account::change_password))
-        .route(path::TOKEN, post(account::create_token))
-        .route(path::END, post(account::end))
+        .route(
+            path::PASSWORD,
+            get(account::show).post(account::change_password),
+        )
+        .route(path::TOKEN, get(account::show).post(account::create_token))
+        .route(path::END, get(account::show).post(account::end))
 }

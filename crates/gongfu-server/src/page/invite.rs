@@ -91,7 +91,7 @@ fn form(visit: &Visit, user: &User, status: StatusCode, wrong: Option<Text>) -> 
         @if let Some(wrong) = wrong { p.alert role="alert" { (visit.text(wrong)) } }
         form method="post" {
             (token_field(visit, Holder::Visitor))
-            input type="hidden" name="name" value=(user.username) autocomplete="username";
+            input type="text" name="name" value=(user.username) autocomplete="username" hidden;
             (new_password_fields(visit))
             button type="submit" { (visit.text(Text::Save)) }
         }

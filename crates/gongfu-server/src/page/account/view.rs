@@ -141,7 +141,7 @@ fn password(visit: &Visit, user: &User) -> Markup {
             p.help { (visit.text(Text::PasswordEnds)) }
             form method="post" action=(visit.site.path(PASSWORD)) {
                 (token_field(visit, Holder::Session))
-                input type="hidden" name="name" value=(user.username) autocomplete="username";
+                input type="text" name="name" value=(user.username) autocomplete="username" hidden;
                 label for="current" { (visit.text(Text::CurrentPassword)) }
                 input id="current" name="current" type="password" autocomplete="current-password" maxlength="128" required;
                 (new_password_fields(visit))
