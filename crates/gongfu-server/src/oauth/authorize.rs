@@ -36,6 +36,9 @@ pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Res
 async fn ask(visit: &Visit, session: &BrowserSession, user: &User) -> Result<Response, Response> {
     let server = &visit.site.server;
     let bad = |error: &OAuthError| bad_request(visit, error);
+    // A document may have to be fetched.
+    let allowed = visit.site.rates.refresh_allowed(visit.address);
+    allowed.map_err(|after| visit.wait(after))?;
     let parameters = Parameters::read(visit.query.as_bytes()).map_err(|error| bad(&error))?;
     let request = match server.check(&parameters, user).await {
         Ok(request) => request,

@@ -479,3 +479,21 @@ async fn guessing_is_slowed_down() {
         StatusCode::CREATED
     );
 }
+
+#[tokio::test]
+async fn documents_are_fetched_a_limited_number_of_times() {
+    let server = Server::new();
+    let browser = Browser::signed_in(&server, "ann").await;
+    let path = authorize_path(&authorize());
+    let mut asked = 0;
+    while browser.get(&path).await.status == StatusCode::OK {
+        asked += 1;
+        assert!(asked < 1_000);
+    }
+    assert_eq!(server.documents.take_fetched().len(), asked);
+    let refused = browser.get(&path).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(server.documents.take_fetched().is_empty());
+    server.clock.advance(60 * 1_000);
+    assert_eq!(browser.get(&path).await.status, StatusCode::OK);
+}
