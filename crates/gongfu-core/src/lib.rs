@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod approval;
+pub mod archive;
 pub mod audit;
 pub mod capability;
 pub mod catalogue;

@@ -28,6 +28,8 @@ pub const MAX_NEAREST: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
+    /// The skills of an account of a server.
+    Account,
     /// Named by `--skills-dir` or the configuration.
     Explicit,
     /// A conventional folder of a project that a person trusts.

@@ -67,6 +67,9 @@ pub enum PortError {
         /// A place where such a thing can be written instead, for people.
         instead: Option<String>,
     },
+    /// Its owner has as much as they may.
+    #[error("{0}")]
+    Full(String),
     /// A folder stands where a file is expected.
     #[error("it is a folder")]
     IsAFolder,

@@ -370,6 +370,17 @@ impl Accounts {
         self.user(&claim.value.user).await
     }
 
+    /// A user by their name, address or id.
+    ///
+    /// # Errors
+    /// No user has it.
+    pub async fn find_any(&self, user: &str) -> Result<User, AccountError> {
+        match (self.find(user).await, UserId::new(user)) {
+            (Err(AccountError::Unknown(_)), Ok(id)) => self.user(&id).await,
+            (found, _) => found,
+        }
+    }
+
     /// Changes a user, again when somebody else changed them in between.
     async fn update_user(
         &self,

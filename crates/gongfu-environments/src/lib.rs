@@ -78,7 +78,8 @@ pub struct LocalEnvironments(Arc<Inner>);
 
 struct Inner {
     storage: Storage,
-    home: Home,
+    /// The home with the tools that build them.
+    tools: Home,
     skills: Arc<dyn Materialize>,
     interpreters: Arc<Interpreters>,
     sandbox: Arc<dyn Sandbox>,
@@ -95,9 +96,10 @@ struct Inner {
 type BuildResult = Result<Vec<Contact>, Failure>;
 
 impl LocalEnvironments {
-    /// The environments of a home, built in this sandbox.
+    /// The environments of a home, built in this sandbox with the tools of a home, which may be another one.
     pub fn new(
         home: Home,
+        tools: Home,
         skills: Arc<dyn Materialize>,
         interpreters: Arc<Interpreters>,
         sandbox: Arc<dyn Sandbox>,
@@ -105,8 +107,8 @@ impl LocalEnvironments {
         settings: Settings,
     ) -> Self {
         Self(Arc::new(Inner {
-            storage: Storage::new(home.clone()),
-            home,
+            storage: Storage::new(home),
+            tools,
             skills,
             interpreters,
             sandbox,

@@ -38,7 +38,7 @@ chmod 755 /env/bin/uv",
 impl Inner {
     /// The path of `uv`.
     pub(crate) fn uv(&self) -> Result<PathBuf, Failure> {
-        let own = self.home.tool("uv");
+        let own = self.tools.tool("uv");
         let own = is_program(&own).then_some(own);
         self.interpreters.find("uv").or(own).ok_or_else(|| {
             let why = "`uv`, which installs Python packages, isn't installed";
@@ -110,7 +110,7 @@ impl LocalEnvironments {
                 }
                 failure
             })?;
-        let (folder, target) = (sandbox.folder, inner.home.tool("uv"));
+        let (folder, target) = (sandbox.folder, inner.tools.tool("uv"));
         let stored = blocking(move || store(&Root::open(&folder.root)?, &target)).await;
         stored.map_err(|error| {
             Failure::new(FailureKind::Other, format!("`uv` can't be stored: {error}"))

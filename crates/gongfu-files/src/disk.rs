@@ -17,7 +17,7 @@ pub use error::{
     write_reason,
 };
 pub use listing_cache::{Listing, Listings};
-pub use lock::lock;
+pub use lock::{lock, lock_at_once};
 pub use root::{
     FolderId, Root, id_outside, is_at, kind_outside, mode_outside, owner_outside, real_outside,
 };

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gongfu_core::account::UserId;
 use gongfu_core::skill::{Digest, SkillPath};
 
 use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 21] = [
+const ENTRIES: [&str; 28] = [
     "skills",
     "built-in",
     "index",
@@ -31,6 +32,13 @@ const ENTRIES: [&str; 21] = [
     "trust.json",
     "token",
     "config.toml",
+    "users",
+    "user-skills",
+    "server.db",
+    "server.db-wal",
+    "server.db-shm",
+    "server.key",
+    "backup",
 ];
 
 /// The folder of everything that gongfu stores.
@@ -56,6 +64,10 @@ const ENTRIES: [&str; 21] = [
 /// switches.json    disabled skills; yours
 /// token            the token that stands for you at `gongfu serve`; may be deleted
 /// config.toml      settings; yours
+/// server.db        accounts and records of a server with accounts, with `-wal` and `-shm`; theirs
+/// server.key       what that server signs with; without it everybody signs in again
+/// users/           a home for each account, with content, layers, changes and environments; theirs
+/// user-skills/     the skills of accounts as folders, made from the database and the content
 /// ```
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -124,6 +136,33 @@ impl Home {
         let real =
             Root::open(project).map_or_else(|_| project.to_owned(), |root| root.path().to_owned());
         self.of("workspaces", &real)
+    }
+
+    /// The home of an account. It has no entry of this one's.
+    #[must_use]
+    pub fn of_user(&self, user: &UserId) -> Self {
+        Self::at(self.path.join("users").join(user.as_str()))
+    }
+
+    /// The workspace of an account.
+    pub fn workspace_of_user(&self, user: &UserId) -> PathBuf {
+        let name = format!("user-{}", user.as_str());
+        self.path.join("workspaces").join(name)
+    }
+
+    /// The folder of the accounts' skills, unless the operator names another.
+    pub fn user_skills(&self) -> PathBuf {
+        self.path.join("user-skills")
+    }
+
+    /// The database of a server with accounts, unless the operator names another.
+    pub fn database(&self) -> PathBuf {
+        self.path.join("server.db")
+    }
+
+    /// The file that a backup of the accounts holds locked.
+    pub fn backup_lock(&self) -> PathBuf {
+        self.path.join("backup.lock")
     }
 
     /// The layers above skills.

@@ -88,6 +88,8 @@ error_codes! {
     ChangeSetNotFound = "CHANGE_SET_NOT_FOUND", 404, 1;
     /// Somebody else changed it meanwhile.
     Conflict = "CONFLICT", 409, 1;
+    /// The precondition of the change doesn't hold.
+    Outdated = "PRECONDITION_FAILED", 412, 1;
     /// The caller's role doesn't allow it.
     Forbidden = "FORBIDDEN", 403, 1;
     /// A person has to agree first.

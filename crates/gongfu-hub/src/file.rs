@@ -173,6 +173,7 @@ pub(crate) fn failed(error: PortError, path: &str, doing: &'static str) -> ToolE
         PortError::NotAFolder => Problem::NotAFolder { path },
         PortError::ReadOnly { place, instead } => Problem::SourceReadOnly { place, instead },
         PortError::Conflict(reason) => Problem::Conflict { path, reason },
+        PortError::Full(reason) => Problem::StorageFull { reason },
         other => Problem::broken(doing, &other),
     }
     .error()

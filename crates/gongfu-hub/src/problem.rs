@@ -81,6 +81,7 @@ problems! {
     NotAFolder { path: String } = NotAFolder;
     EditRefused { path: String, why: EditError } = EditRefused;
     Conflict { path: String, reason: String } = Conflict;
+    Outdated { skill: String } = Outdated;
     RoleTooLow { tool: String, access: Access } = Forbidden;
     ScopeMissing { tool: String, scope: Scope } = Forbidden;
     PersonOnly { operation: String } = Forbidden;
@@ -97,7 +98,9 @@ problems! {
     ChangedSinceReview = Conflict;
     ChangeSetUnknown { id: String } = ChangeSetNotFound;
     ChangeSetBusy { id: String, reason: String } = Conflict;
+    StorageFull { reason: String } = QuotaExceeded;
     TooManyRuns { limit: usize } = QuotaExceeded;
+    RunsUsedUp { limit: u32 } = QuotaExceeded;
     TooManyQuestions = QuotaExceeded;
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;

@@ -93,7 +93,7 @@ fn flatten_single_choice(object: &mut Map<String, Value>) {
 }
 
 /// Lines of one paragraph joined, paragraphs kept apart.
-fn unwrapped<T: AsRef<str>>(text: T) -> String {
+pub fn unwrapped<T: AsRef<str>>(text: T) -> String {
     let paragraphs: Vec<String> = text
         .as_ref()
         .split("\n\n")

@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod approval;
+pub mod audit;
 pub mod change;
 pub mod completion;
 pub mod environment;
@@ -17,6 +18,8 @@ pub mod operation;
 pub mod page;
 pub mod prompt;
 pub mod resource;
+pub mod skill_edit;
+pub mod stored_skill;
 pub mod substitution;
 pub mod switch;
 pub mod trust;

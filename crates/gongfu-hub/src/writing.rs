@@ -366,7 +366,7 @@ pub fn wrong_name(reason: String) -> ToolError {
     .error()
 }
 
-fn exists(name: &str, full_name: &str) -> ToolError {
+pub(crate) fn exists(name: &str, full_name: &str) -> ToolError {
     Problem::SkillExists {
         name: name.to_owned(),
         full_name: full_name.to_owned(),
@@ -375,7 +375,11 @@ fn exists(name: &str, full_name: &str) -> ToolError {
 }
 
 /// Checks a SKILL.md that shall be written into a skill.
-fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<FindingText>, ToolError> {
+pub(crate) fn judged(
+    bytes: &[u8],
+    skill: &Skill,
+    path: &SkillPath,
+) -> Result<Vec<FindingText>, ToolError> {
     let parent = path.parent();
     let folder = if parent.is_root() {
         skill.path.rsplit(['/', '\\']).next().unwrap_or_default()
@@ -396,7 +400,7 @@ fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<FindingTe
     Ok(diagnostics.iter().map(found).collect())
 }
 
-fn invalid(diagnostics: &[Diagnostic]) -> ToolError {
+pub(crate) fn invalid(diagnostics: &[Diagnostic]) -> ToolError {
     let why = diagnostics.last().map(|why| text::finding(&why.finding));
     let (reason, hint) = why.map_or_else(Default::default, |why| (why.message, why.hint));
     Problem::SkillInvalid { reason, hint }.error()

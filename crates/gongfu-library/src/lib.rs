@@ -3,6 +3,8 @@
 //! Walks folders, keeps an index, watches for changes, checks and repairs skills.
 //! Reads no environment and no clock: both are passed in.
 
+mod account;
+mod blocking;
 pub mod built_in;
 pub mod check;
 mod copy;
@@ -19,6 +21,9 @@ mod trust;
 pub mod walk;
 pub mod watch;
 
+pub use account::{
+    AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills, contents_of,
+};
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;
 pub use trust::TrustRecord;

@@ -27,9 +27,9 @@ use gongfu_core::skill::{SkillName, SkillPath};
 use gongfu_core::trust::Trusts;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch::Sender;
 
+use crate::blocking::blocking;
 use crate::source::{self, Place, Settings};
 use crate::switches::SwitchRecord;
 use crate::trust::TrustRecord;
@@ -352,15 +352,6 @@ impl LocalSkills {
 /// Locks a mutex, even after a panic: every value is complete by itself.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Does work that may take long, while other requests are answered.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        // There is one thread, or no runtime.
-        _ => work(),
-    }
 }
 
 impl SkillStore for LocalSkills {

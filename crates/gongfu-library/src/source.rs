@@ -43,6 +43,8 @@ pub struct Settings {
     pub built_in: Option<PathBuf>,
     /// The folder that tools write skills to, one of those above; without it the home's own.
     pub writable: Option<PathBuf>,
+    /// True for the skills that a server shares with its accounts: no place of one person or project is among them.
+    pub is_shared: bool,
 }
 
 impl Settings {
@@ -155,7 +157,7 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
     }
     let mut untrusted = None;
     if settings.default_dirs {
-        let project = Project::of(settings, home, &trust);
+        let project = Project::of(settings, home, &trust).filter(|_| !settings.is_shared);
         let (trusted, other) = match project {
             Some(project) if project.is_trusted => (Some(project), None),
             other => (None, other),
@@ -165,8 +167,11 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
         for folder in &settings.environment {
             add(&mut places, folder, SourceKind::Environment);
         }
-        places.add("home", SourceKind::User, home.skills(), NAMED);
-        if let Some(user) = settings.user.as_deref().filter(|_| settings.discover_user) {
+        if !settings.is_shared {
+            places.add("home", SourceKind::User, home.skills(), NAMED);
+        }
+        let discovers_user = settings.discover_user && !settings.is_shared;
+        if let Some(user) = settings.user.as_deref().filter(|_| discovers_user) {
             for (id, below) in USER {
                 places.add(id, SourceKind::User, user.join(below), CONVENTIONAL);
             }

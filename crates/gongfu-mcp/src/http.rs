@@ -17,6 +17,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gongfu_core::account::UserId;
+use gongfu_core::registry::Identity;
 use gongfu_hub::Profile;
 use gongfu_hub::profile::UnknownProfile;
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
@@ -236,9 +238,14 @@ impl HttpEndpoint {
             if bytes.len() > MAX_INITIALIZE && message::is_initialize(&bytes) {
                 return Err(Refusal::initialize_too_large(MAX_INITIALIZE, &bytes));
             }
-        } else if parts.method == Method::DELETE
+        }
+        // Nobody else's session is there for a user. Without accounts, only its end is told from that of another.
+        let user = user(&parts.extensions);
+        if (parts.method == Method::DELETE || user.is_some())
             && let Some(id) = parts.headers.get(SESSION_ID)
-            && !self.sessions.contains(id.to_str().unwrap_or_default())
+            && !self
+                .sessions
+                .contains(id.to_str().unwrap_or_default(), user)
         {
             return Err(Refusal::session_not_found());
         }
@@ -278,7 +285,11 @@ impl HttpEndpoint {
 
     async fn answer(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
         let is_delete = request.method() == Method::DELETE;
+        let user = user(request.extensions()).cloned();
         let mut response = self.rmcp.handle(request).await;
+        if let (Some(user), Some(id)) = (user, response.headers().get(SESSION_ID)) {
+            self.sessions.bind(id.to_str().unwrap_or_default(), &user);
+        }
         // To `rmcp` the end of a session is one more message that was accepted.
         if is_delete && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -342,6 +353,12 @@ where
         let endpoint = self.clone();
         Box::pin(async move { Ok(endpoint.handle(request).await) })
     }
+}
+
+/// The user that the web server found by the credential of a request; `None` without accounts.
+fn user(extensions: &http::Extensions) -> Option<&UserId> {
+    let identity = extensions.get::<Arc<Identity>>()?;
+    Some(&identity.user)
 }
 
 /// The profiles that `?profile=` names: one or more, with commas or several times.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gongfu_core::account::{Actor, Role};
+use gongfu_core::account::Actor;
 use gongfu_hub::{Catalog, CatalogRevision, InstructionRoom, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -25,13 +25,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_limits::ClientLimits;
-use crate::http::{HttpEndpoint, HttpSettings, RequestedProfiles};
+use crate::http::{HttpEndpoint, HttpSettings};
 use crate::message::params;
 use crate::visible::shown;
 use crate::wire;
 
 mod approval;
 mod call;
+mod caller;
 mod capability;
 mod change;
 mod operation;
@@ -41,13 +42,12 @@ mod resource;
 mod roots;
 mod skill;
 
+use caller::TaskOwners;
 use change::SubscribedFiles;
 use roots::Roots;
 
 pub use roots::AdoptRoots;
 
-/// The longest text that a client may call itself in the audit, in characters.
-const MAX_CLIENT: usize = 200;
 /// The settings of a server.
 #[derive(Clone)]
 pub struct Settings {
@@ -80,8 +80,9 @@ pub struct Server {
     subscribed: Arc<Mutex<SubscribedFiles>>,
     /// The end of the client's input.
     pub(crate) end: CancellationToken,
-    /// The calls that run for clients that come back for them; any client with a task's id may ask for it.
+    /// The calls that run for clients that come back for them.
     tasks: TaskManager,
+    task_owners: Arc<TaskOwners>,
     /// The codec that seals states that clients keep for the next round.
     codec: Option<RequestStateCodec>,
     /// The roots of the client.
@@ -100,6 +101,7 @@ impl Server {
             subscribed: Arc::default(),
             end: CancellationToken::new(),
             tasks: TaskManager::new(),
+            task_owners: Arc::default(),
             codec: approval::codec(),
         }
     }
@@ -122,16 +124,10 @@ impl Server {
             subscribed: Arc::default(),
             end: CancellationToken::new(),
             tasks: self.tasks.clone(),
+            task_owners: Arc::clone(&self.task_owners),
             codec: self.codec.clone(),
             roots: self.roots.connection(),
         }
-    }
-
-    /// The profiles that a request sees: those that its address asks for, else the server's.
-    fn profiles(&self, context: &RequestContext<RoleServer>) -> Vec<Profile> {
-        let parts = context.extensions.get::<http::request::Parts>();
-        let asked = parts.and_then(|parts| parts.extensions.get::<RequestedProfiles>());
-        asked.map_or_else(|| self.settings.profiles.clone(), |asked| asked.0.clone())
     }
 
     /// Returns the instructions for the model of the client; a library that is still being read for the
@@ -219,18 +215,6 @@ impl Server {
         }
         span
     }
-
-    /// Returns the caller: on a local transport, a program that the person started.
-    fn actor(context: &RequestContext<RoleServer>) -> Actor {
-        let client = context.client_info().map_or_else(
-            || "unknown".to_owned(),
-            |client| format!("{} {}", client.name, client.version),
-        );
-        Actor::local(
-            Role::ExternalAgent,
-            client.chars().take(MAX_CLIENT).collect::<String>(),
-        )
-    }
 }
 
 /// Waits for work that needs the library; `None` when it takes longer.
@@ -279,13 +263,13 @@ impl ServerHandler for Server {
         if self.roots.is_expected() {
             self.roots.ask(&context.peer).await;
         }
+        let actor = Self::listener(&context);
         let (mut server, peer) = (self.clone(), context.peer);
         // A task that held its own set would outlive the connection.
         server.telling = Arc::default();
         let mut telling = self.telling.lock().await;
         telling.abort_all();
         telling.spawn(async move {
-            let actor = Actor::local(Role::ExternalAgent, "");
             let mut known = None;
             while server.change(&actor, &mut known).await {
                 if !server.tell_peer(&peer, &actor).await {
@@ -456,8 +440,9 @@ impl ServerHandler for Server {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
+        self.task_owners.check(&request.task_id, &context)?;
         self.tasks
             .get_task(&request.task_id)
             .map(GetTaskResult::new)
@@ -466,8 +451,9 @@ impl ServerHandler for Server {
     async fn update_task(
         &self,
         request: UpdateTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.task_owners.check(&request.task_id, &context)?;
         self.tasks
             .update_task(&request.task_id, request.input_responses)
     }
@@ -475,8 +461,9 @@ impl ServerHandler for Server {
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.task_owners.check(&request.task_id, &context)?;
         self.tasks.cancel_task(&request.task_id)
     }
 }

@@ -1,6 +1,7 @@
 //! Content by digest: each blob is a file whose name is its digest.
 
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 
 use gongfu_core::port::{Blobs, Change, FileContent, Pending, PortError, ready};
 use gongfu_core::skill::digest::Hasher;
@@ -16,12 +17,37 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct FileBlobs {
     home: Home,
+    /// The file that a backup holds locked: until its end, nothing is removed.
+    backup: Option<PathBuf>,
 }
 
 impl FileBlobs {
     /// Blobs below a home; their folder is created with the first of them.
     pub fn new(home: Home) -> Self {
-        Self { home }
+        Self { home, backup: None }
+    }
+
+    /// The same blobs, of which none is removed while a backup holds this file locked.
+    #[must_use]
+    pub fn kept_while_locked(self, backup: PathBuf) -> Self {
+        let backup = Some(backup);
+        Self { backup, ..self }
+    }
+
+    /// Returns the lock of a removal; `None` while a backup is made.
+    fn removing(&self) -> Option<Option<std::fs::File>> {
+        let Some(file) = &self.backup else {
+            return Some(None);
+        };
+        let root = Root::open(file.parent()?).ok()?;
+        let name = file.file_name()?.to_str()?;
+        let Ok((file, _)) = root.open_file(&SkillPath::new(name).ok()?) else {
+            // No backup was ever made.
+            return Some(None);
+        };
+        let file = file.into_std();
+        file.try_lock_shared().ok()?;
+        Some(Some(file))
     }
 
     fn keep(&self, bytes: &[u8]) -> Result<Digest, PortError> {
@@ -70,6 +96,9 @@ impl FileBlobs {
 
     fn delete(&self, digest: &Digest) -> Result<bool, PortError> {
         let path = path(digest)?;
+        let Some(_removing) = self.removing() else {
+            return Ok(false);
+        };
         let removed = self
             .open()
             .and_then(|folder| folder.below(&path.parent()))

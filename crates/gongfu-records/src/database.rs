@@ -19,6 +19,9 @@ pub trait Database: Send + Sync {
     /// The records of the server itself, such as its accounts.
     fn server_records(&self) -> Arc<dyn DatabaseRecords>;
 
+    /// Removes all records and logs of an owner.
+    fn remove<'a>(&'a self, owner: &'a Owner) -> Pending<'a, ()>;
+
     /// Copies the database to a new file, as it is at one moment, while others go on writing.
     ///
     /// A file that exists is [`gongfu_core::port::PortError::Denied`], and stays as it is.

@@ -23,6 +23,7 @@ use gongfu_core::port::{Pending, PortError};
 use sqlx::Connection as _;
 
 use crate::database::{Database, DatabaseRecords};
+use commit::Commit;
 use failure::unavailable;
 use file::NewFile;
 use pool::Pool;
@@ -100,6 +101,11 @@ impl Database for Sqlite {
 
     fn server_records(&self) -> Arc<dyn DatabaseRecords> {
         Arc::new(self.server_records())
+    }
+
+    fn remove<'a>(&'a self, owner: &'a Owner) -> Pending<'a, ()> {
+        let removal = Commit::removal(&scope_of(owner));
+        Box::pin(async move { self.0.writer.commit(removal).await.map(drop) })
     }
 
     fn backup<'a>(&'a self, to: &'a Path) -> Pending<'a, ()> {

@@ -10,10 +10,15 @@ use std::sync::Arc;
 use gongfu_core::library::{Library, Skill, SourceKind};
 use gongfu_core::skill::{Digest, SKILL_FILE, SKILL_FILE_LOWER};
 
+/// The family of an account's own skills.
+const ACCOUNT: &str = "account";
+
 /// Skills that share an index.
 pub(super) struct Group {
     /// The name of the index: a digest of the roots.
     pub(super) key: String,
+    /// True for the skills of an account: their index is in memory, and nobody else's.
+    pub(super) is_private: bool,
     /// The texts, by their identity, with the skills that have them.
     pub(super) texts: BTreeMap<u64, Vec<usize>>,
 }
@@ -28,6 +33,7 @@ pub(super) fn groups(library: &Library) -> Vec<Group> {
             SourceKind::Project | SourceKind::Untrusted | SourceKind::Environment => {
                 "project".to_owned()
             }
+            SourceKind::Account => format!("{ACCOUNT} {}", source.root),
             SourceKind::User | SourceKind::System | SourceKind::BuiltIn => "person".to_owned(),
         };
         of_source.insert(&source.id, family.clone());
@@ -45,8 +51,9 @@ pub(super) fn groups(library: &Library) -> Vec<Group> {
         roots.sort_unstable();
         Digest::of(roots.join("\0").as_bytes()).hex(32)
     };
-    let group = |(family, texts)| Group {
+    let group = |(family, texts): (&str, _)| Group {
         key: key(family),
+        is_private: family.starts_with(ACCOUNT),
         texts,
     };
     texts.into_iter().map(group).collect()

@@ -1,7 +1,7 @@
 //! From skills to texts to terms: reads the texts that an index lacks.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{PortError, SkillStore};
@@ -33,6 +33,8 @@ pub(super) struct Place<'a> {
     pub(super) skills: &'a dyn SkillStore,
     /// The home that keeps the index, if it can be written; otherwise the index is in memory.
     pub(super) home: Option<&'a Home>,
+    /// The indexes on disk that other spaces have open.
+    pub(super) open: &'a OpenIndexes,
     /// Readers of words.
     pub(super) words: &'a Pool,
     /// The runtime that reads the skills.
@@ -41,6 +43,27 @@ pub(super) struct Place<'a> {
     pub(super) progress: &'a Progress,
     /// The urgency.
     pub(super) pace: Pace,
+}
+
+/// The indexes on disk that are open, by their keys.
+#[derive(Default)]
+pub(super) struct OpenIndexes(Mutex<HashMap<String, Weak<Index>>>);
+
+impl OpenIndexes {
+    /// The index with this key, opened unless another space has it open.
+    fn get_or_open(
+        &self,
+        key: &str,
+        open: impl FnOnce() -> std::io::Result<Index>,
+    ) -> std::io::Result<Arc<Index>> {
+        let mut indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = indexes.get(key).and_then(Weak::upgrade) {
+            return Ok(index);
+        }
+        let index = Arc::new(open()?);
+        indexes.insert(key.to_owned(), Arc::downgrade(&index));
+        Ok(index)
+    }
 }
 
 /// The library, ready to be searched.
@@ -52,9 +75,14 @@ pub(super) fn view(
     let mut indexes = Vec::new();
     for group in group::groups(library) {
         let wanted: BTreeSet<u64> = group.texts.keys().copied().collect();
-        let on_disk = place.home.and_then(|home| {
+        let on_disk = place.home.filter(|_| !group.is_private).and_then(|home| {
             let known = before.and_then(|view| view.index(&group.key));
-            let index = known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok);
+            let index = match known {
+                Some(index) => Ok(index),
+                None => place
+                    .open
+                    .get_or_open(&group.key, || open(home, &group.key)),
+            };
             let updated = index.and_then(|index| {
                 update(place, library, &group, &index, &wanted)?;
                 Ok(index)

@@ -25,6 +25,7 @@ mod score;
 mod terms;
 mod view;
 
+use indexing::OpenIndexes;
 use pool::Pool;
 use progress::Progress;
 use view::View;
@@ -58,6 +59,7 @@ enum Pace {
 pub struct SearchCache {
     spaces: Mutex<Spaces>,
     words: Arc<Pool>,
+    open: Arc<OpenIndexes>,
 }
 
 /// The spaces that are ready, and when each was last used.
@@ -102,6 +104,19 @@ impl Search {
         }
     }
 
+    /// Search over the skills that an account sees. The index of shared ones is below `home`, that of its own in memory.
+    pub fn of_account(
+        owner: Owner,
+        skills: Arc<dyn SkillStore>,
+        cache: Arc<SearchCache>,
+        home: Home,
+    ) -> Self {
+        Self {
+            home: Some(home),
+            ..Self::in_memory(owner, skills, cache)
+        }
+    }
+
     /// Brings the index up to date with the library, as a search would, at a low priority.
     ///
     /// # Errors
@@ -128,12 +143,14 @@ impl Search {
         }
         let (skills, home) = (Arc::clone(&self.skills), self.home.clone());
         let words = Arc::clone(&self.cache.words);
+        let open = Arc::clone(&self.cache.open);
         let (wanted, before) = (Arc::clone(&library), space.view());
         let progress = Arc::clone(&self.progress);
         let view = tokio::task::spawn_blocking(move || {
             let place = indexing::Place {
                 skills: &*skills,
                 home: home.as_ref(),
+                open: &open,
                 words: &words,
                 runtime: &Handle::current(),
                 progress: &progress,

@@ -40,11 +40,16 @@ pub enum AddressError {
         "`{0}` is not an address to listen on; use one such as 127.0.0.1:{PORT}, [::1]:{PORT}, :0 or unix:/run/gongfu.sock"
     )]
     Malformed(String),
-    /// Other machines could reach it.
-    #[error(
-        "`{0}` is open to other machines, and gongfu has no accounts yet; listen on 127.0.0.1 behind an authenticating proxy (see --public-url)"
-    )]
-    Open(SocketAddr),
+}
+
+impl Address {
+    /// Returns true if other machines can reach it.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+            Self::Unix(_) => false,
+        }
+    }
 }
 
 impl FromStr for Address {
@@ -77,11 +82,7 @@ impl FromStr for Address {
             }
             SocketAddr::from((Ipv4Addr::LOCALHOST, port))
         };
-        if address.ip().to_canonical().is_loopback() {
-            Ok(Self::Tcp(address))
-        } else {
-            Err(AddressError::Open(address))
-        }
+        Ok(Self::Tcp(address))
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_addresses_with_the_reason() {
+    fn tells_addresses_that_other_machines_reach() {
         for open in [
             "0.0.0.0:1",
             "[::]:1",
@@ -121,11 +122,10 @@ mod tests {
             "10.0.0.1",
             "[::ffff:10.0.0.1]:1",
         ] {
-            let refused = open.parse::<Address>().unwrap_err();
-            assert!(
-                matches!(refused, AddressError::Open(_)),
-                "{open}: {refused}"
-            );
+            assert!(open.parse::<Address>().unwrap().is_open(), "{open}");
+        }
+        for own in ["127.0.0.1:1", "[::1]:1", "unix:/run/g.sock"] {
+            assert!(!own.parse::<Address>().unwrap().is_open(), "{own}");
         }
         for wrong in [
             "",

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::caller::Caller;
+use crate::client_address::Peer;
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +55,7 @@ impl Drop for OpenConnection {
 /// answered, and a connection without one is closed.
 pub(crate) async fn serve<I>(
     io: I,
-    caller: Caller,
+    (caller, peer): (Caller, Peer),
     router: Router,
     timeouts: Timeouts,
     mut shutdown: watch::Receiver<()>,
@@ -70,6 +71,7 @@ pub(crate) async fn serve<I>(
         let (has_request, router) = (Arc::clone(&has_request), TowerToHyperService::new(router));
         move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(peer);
             has_request.store(true, Ordering::Relaxed);
             router.call(request)
         }

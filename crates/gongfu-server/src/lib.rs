@@ -3,6 +3,7 @@
 //! MCP is a service that the binary mounts here. The only crate that names `axum`.
 
 pub mod address;
+mod api;
 mod caller;
 mod client_address;
 mod connection;
@@ -22,8 +23,10 @@ mod state;
 mod token;
 
 pub use address::{Address, AddressError};
+pub use api::ApiParts;
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
+pub use oauth::OAuthParts;
 pub use path::MCP_PATH;
 pub use public_url::{PublicUrl, PublicUrlError};
 pub use rate::{HashingPermit, RateLimits, RateSettings, RetryAfter};

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
@@ -11,6 +11,7 @@ use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTI
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tracing::Instrument as _;
 
+use crate::api;
 use crate::caller::Caller;
 use crate::metric::{RequestLabels, RouteLabels};
 use crate::path;
@@ -39,7 +40,7 @@ pub(crate) async fn observe(
     let started = Instant::now();
     let id = id(request.headers());
     let method = method(request.method());
-    let route = path::label(request.uri().path());
+    let route = label(&request);
     let span = tracing::info_span!(
         "request",
         id = id.to_str().unwrap_or_default(),
@@ -84,9 +85,18 @@ pub(crate) async fn observe(
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
     for (name, value) in SECURITY_HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A page has a policy of its own.
+        let entry = headers.entry(name);
+        entry.or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// The label of the route of a request.
+fn label(request: &Request) -> &'static str {
+    let matched = request.extensions().get::<MatchedPath>();
+    let of_api = matched.and_then(|path| api::label(path.as_str()));
+    of_api.unwrap_or_else(|| path::label(request.uri().path()))
 }
 
 /// Refuses requests for other hosts and from foreign pages.
@@ -101,13 +111,17 @@ pub(crate) async fn refuse_foreign(
     }
 }
 
-/// Refuses requests of anybody but the server's user, who is known by the connection or by the token.
+/// Without accounts: refuses requests of anybody but the server's user, who is known by the connection or by the token.
 /// Others learn no more than that the server lives.
 pub(crate) async fn refuse_strangers(
     State(state): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    if state.has_accounts {
+        request.extensions_mut().insert(Caller::Unknown);
+        return next.run(request).await;
+    }
     let known = request.extensions().get::<Caller>().copied();
     let mut caller = known.unwrap_or(Caller::Unknown);
     let token = state.token.as_ref();

@@ -16,9 +16,11 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tower_service::Service;
 
+use crate::api::{Api, ApiParts};
 use crate::caller::Caller;
 use crate::guard::Guard;
 use crate::metric::Metrics;
+use crate::oauth::{self, OAuthParts};
 use crate::path::{HEALTH_PATH, MCP_PATH};
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
@@ -45,6 +47,10 @@ pub struct Surface<M> {
     pub public_url: Option<PublicUrl>,
     /// The token that stands for the server's user; without one, only that user is answered.
     pub token: Option<Token>,
+    /// The accounts of the server. Without them it answers its own user alone; with them, every caller with a credential.
+    pub accounts: Option<ApiParts>,
+    /// The sign-in of clients to these accounts.
+    pub sign_in: Option<OAuthParts>,
 }
 
 impl<M> Surface<M>
@@ -55,22 +61,40 @@ where
 {
     /// The routes.
     pub(crate) fn router(self) -> (Router, AppState) {
+        let clock = Arc::clone(&self.clock);
+        let api = self.accounts.map(|parts| Arc::new(Api::new(parts, clock)));
         let state = AppState {
             guard: Arc::new(Guard::new(self.public_url.as_ref())),
             token: self.token,
+            has_accounts: api.is_some(),
             has_proxy: self.public_url.is_some(),
+            challenge: api.as_ref().map(|api| api.challenge().into()),
             metrics: self.metrics,
             stopping: Arc::default(),
             link_parent_trace: self.link_parent_trace,
             health: self.health,
             clock: self.clock,
         };
+        let mcp = Router::new().route_service(MCP_PATH, self.mcp);
+        let metrics = Router::new().route("/metrics", get(metrics).fallback(only_get));
+        let (mcp, metrics, endpoints) = match &api {
+            Some(api) => (
+                api.protect_mcp(mcp, &state),
+                api.protect_admin(metrics, &state),
+                api.routes(),
+            ),
+            None => (mcp, metrics, Router::new()),
+        };
+        let sign_in = self.sign_in.map(oauth::router).unwrap_or_default();
+        let sign_in = sign_in.with_state(());
         let router = Router::new()
             .route(HEALTH_PATH, get(health).fallback(only_get))
             .route("/health/ready", get(ready).fallback(only_get))
-            .route("/metrics", get(metrics).fallback(only_get))
             .route("/sse", any(gone))
-            .route_service(MCP_PATH, self.mcp)
+            .merge(mcp)
+            .merge(metrics)
+            .merge(endpoints)
+            .merge(sign_in)
             .fallback(unknown)
             .layer(middleware::from_fn_with_state(
                 state.clone(),
@@ -105,7 +129,7 @@ async fn health(State(state): State<AppState>, caller: Extension<Caller>) -> Res
     uncached(Json(document))
 }
 
-async fn ready(State(state): State<AppState>) -> Response {
+async fn ready(State(state): State<AppState>, caller: Extension<Caller>) -> Response {
     let health = (state.health)();
     let (code, status) = if state.stopping.load(Ordering::Relaxed) {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping")
@@ -114,7 +138,7 @@ async fn ready(State(state): State<AppState>) -> Response {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "starting")
     };
-    let health = Some(health);
+    let health = Some(health).filter(|_| *caller == Caller::Own);
     uncached((code, Json(HealthDocument { status, health })))
 }
 
@@ -128,7 +152,7 @@ async fn gone(State(state): State<AppState>) -> impl IntoResponse {
 }
 
 async fn only_get(State(state): State<AppState>) -> impl IntoResponse {
-    state.problem(Problem::MethodWrong("GET, HEAD"))
+    state.problem(Problem::MethodWrong("GET, HEAD".into()))
 }
 
 async fn unknown(State(state): State<AppState>) -> impl IntoResponse {

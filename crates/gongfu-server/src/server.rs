@@ -21,6 +21,7 @@ use tower_service::Service;
 
 use crate::address::Address;
 use crate::caller::Caller;
+use crate::client_address::Peer;
 use crate::connection::{self, Timeouts};
 use crate::path::MCP_PATH;
 use crate::route::Surface;
@@ -238,22 +239,25 @@ impl Server {
             write: self.limits.write,
         };
         let gauge = self.state.metrics.connections.clone();
-        let has_proxy = self.state.has_proxy;
+        let is_asked = !self.state.has_proxy && !self.state.has_accounts;
         running.spawn(async move {
             let _permit = permit;
             match connection {
                 Connection::Tcp(stream) => {
-                    let caller = if has_proxy {
-                        Caller::Proxy
-                    } else {
+                    let caller = if is_asked {
                         Caller::of(&stream)
+                    } else {
+                        Caller::Proxy
                     };
-                    connection::serve(stream, caller, router, timeouts, shutdown, gauge).await;
+                    let peer = Peer(stream.peer_addr().ok().map(|peer| peer.ip()));
+                    let client = (caller, peer);
+                    connection::serve(stream, client, router, timeouts, shutdown, gauge).await;
                 }
                 #[cfg(unix)]
                 Connection::Unix(stream) => {
                     // Only the server's user may open it.
-                    connection::serve(stream, Caller::Own, router, timeouts, shutdown, gauge).await;
+                    let client = (Caller::Own, Peer(None));
+                    connection::serve(stream, client, router, timeouts, shutdown, gauge).await;
                 }
             }
         });

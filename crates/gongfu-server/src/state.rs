@@ -1,12 +1,15 @@
 //! The state of all routes.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::response::IntoResponse;
 use gongfu_core::port::Clock;
+use http::{Extensions, HeaderMap};
 use serde::Serialize;
 
+use crate::client_address::client_address;
 use crate::guard::Guard;
 use crate::metric::Metrics;
 use crate::problem::Problem;
@@ -33,8 +36,12 @@ pub(crate) struct AppState {
     pub(crate) guard: Arc<Guard>,
     /// The token that stands for the server's user.
     pub(crate) token: Option<Token>,
+    /// True if credentials say who calls, and not connections.
+    pub(crate) has_accounts: bool,
     /// True if clients come through a proxy.
     pub(crate) has_proxy: bool,
+    /// The way to a credential of a server with accounts, for `WWW-Authenticate`.
+    pub(crate) challenge: Option<Arc<str>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: Arc<AtomicBool>,
     pub(crate) link_parent_trace: Option<LinkParentTrace>,
@@ -45,6 +52,11 @@ pub(crate) struct AppState {
 impl AppState {
     /// A problem document with the time.
     pub(crate) fn problem(&self, problem: Problem) -> impl IntoResponse + use<> {
-        problem.at(self.clock.now())
+        problem.at(self.clock.now(), self.challenge.as_deref())
+    }
+
+    /// The address of the client of a request.
+    pub(crate) fn client_address(&self, extensions: &Extensions, headers: &HeaderMap) -> IpAddr {
+        client_address(extensions, headers, self.has_proxy)
     }
 }

@@ -1,5 +1,6 @@
 //! The command line: every command, flag and word of help.
 
+mod account;
 mod check;
 mod client;
 mod complete;
@@ -22,6 +23,10 @@ use gongfu_server::{Address, PublicUrl};
 
 use crate::output::OutputArguments;
 
+pub(crate) use account::{
+    AuditCommand, BackupArguments, TokenCommand, TokenCreateArguments, UserAddArguments,
+    UserCommand,
+};
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
@@ -114,7 +119,7 @@ pub(crate) enum Command {
     )]
     Source(SourceCommand),
     /// Show what was called, by which client, and how it ended
-    #[command(alias = "audit", alias = "logs")]
+    #[command(alias = "logs")]
     Log(LogArguments),
     /// Create gongfu's home and show what was found and how to connect
     ///
@@ -195,6 +200,22 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
+    /// Manage the users of a server with accounts
+    #[command(subcommand, alias = "users")]
+    User(UserCommand),
+    /// Manage the API tokens of a server with accounts
+    #[command(subcommand, alias = "tokens")]
+    Token(TokenCommand),
+    /// Verify and export the audits of a server with accounts
+    #[command(subcommand, alias = "audits")]
+    Audit(AuditCommand),
+    /// Copy the accounts of a server to a new folder; it may run meanwhile
+    ///
+    /// The copy has the database, the content of all skills and the workspaces. It has no key of the server: where that
+    /// is lost, everybody signs in again.
+    Backup(BackupArguments),
+    /// Restore a backup into a home without accounts
+    Restore(BackupArguments),
     /// Remove gongfu's client entries, packages and home
     ///
     /// Asks before each. The program stays: the last line says how to remove it.
@@ -249,6 +270,9 @@ pub(crate) struct Serving {
     /// Address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDR", value_parser = value::address)]
     pub(crate) listen: Option<Address>,
+    /// Let users sign in with accounts of their own; each has private skills and files
+    #[arg(long)]
+    pub(crate) accounts: bool,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,

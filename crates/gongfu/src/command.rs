@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod approve;
+mod audit;
+mod backup;
 mod call_error;
 mod changes;
 mod check;
@@ -25,9 +27,11 @@ mod serve;
 mod skill;
 mod source;
 mod switch;
+mod token;
 mod tool;
 mod trust;
 mod uninstall;
+mod user;
 
 use std::process::ExitCode;
 
@@ -111,6 +115,11 @@ fn dispatch(
             attack,
             json,
         } => doctor::run(&places, attack, json, environment, terminal),
+        Command::Audit(command) => audit::run(command, environment, terminal),
+        Command::Backup(arguments) => backup::save(&arguments, environment, terminal),
+        Command::Restore(arguments) => backup::restore(&arguments, environment, terminal),
+        Command::User(command) => user::run(command, environment, terminal),
+        Command::Token(command) => token::run(command, environment, terminal),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),
         Command::Completions { shell } => {

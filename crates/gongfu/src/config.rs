@@ -12,12 +12,14 @@ use gongfu_sandbox::Runner;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod account;
 pub(crate) mod check;
 pub(crate) mod edit;
 pub(crate) mod effective;
 pub(crate) mod file;
 pub(crate) mod key;
 
+pub(crate) use account::AccountSection;
 use check::Mistake;
 
 use crate::environment::Environment;
@@ -44,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) dependencies: Dependencies,
     /// The audit, which `gongfu log` shows.
     pub(crate) audit: Audit,
+    /// The accounts of `gongfu serve --accounts`.
+    pub(crate) accounts: AccountSection,
 }
 
 /// The packages that scripts of skills need. They are installed once, in a sandbox that reaches the index

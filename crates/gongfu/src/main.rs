@@ -2,6 +2,8 @@
 //!
 //! Only starts: reads the command line, runs the command, turns its outcome into an exit code.
 
+mod accounts;
+mod age;
 mod channel;
 mod cli;
 mod client;
@@ -13,6 +15,7 @@ mod failure;
 mod home;
 mod log;
 mod output;
+mod package;
 mod progress;
 mod project;
 mod report;

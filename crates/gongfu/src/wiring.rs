@@ -14,7 +14,7 @@ use gongfu_core::port::{
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
 use gongfu_core::trust::Trusts;
-use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
+use gongfu_environments::LocalEnvironments;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
@@ -31,6 +31,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
 pub(crate) use crate::home::home;
+use crate::package;
 use crate::project::{self, Workspace};
 use crate::terminal::plain;
 
@@ -135,6 +136,8 @@ pub(crate) enum FlagsOf {
     Person,
     /// The entry in a client's configuration, which is the same for all projects.
     Client,
+    /// The operator of a server with accounts, who shares the skills with all of them.
+    Operator,
 }
 
 /// The same where a folder of skills that is missing is used once it is there.
@@ -160,6 +163,7 @@ fn waiting_parts(
 
 /// The same for a server, which works in no folder that nobody named, with an observer of the audit.
 pub(crate) fn parts_of_server(
+    flags: FlagsOf,
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
@@ -167,7 +171,6 @@ pub(crate) fn parts_of_server(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let workspace = Workspace::of(places.workspace.as_deref(), true, environment, &home)?;
-    let flags = FlagsOf::Person;
     let parts = parts_in(
         workspace,
         flags,
@@ -216,7 +219,7 @@ fn parts_in(
         Arc::clone(&materialize),
         Arc::clone(&clock),
     ));
-    let interpreters = Arc::new(interpreters(environment, &config));
+    let interpreters = Arc::new(package::interpreters(environment, &config));
     let programs = Arc::clone(&interpreters);
     let places = Arc::clone(&skills);
     let run_folders = LocalRunFolders::new(
@@ -240,16 +243,12 @@ fn parts_in(
     let runner = Arc::new(config.sandbox.runner(wanted, environment));
     let environments = Arc::new(LocalEnvironments::new(
         home.clone(),
+        home.clone(),
         Arc::clone(&materialize),
         interpreters,
-        builder(&runner),
+        Arc::new(OwnerSandbox::new(builder(&runner), Owner::Local)) as Arc<dyn Sandbox>,
         Arc::clone(&clock),
-        environments::Settings {
-            sources: package_sources(environment, &config),
-            limits: config.dependencies.limits(),
-            frozen: config.dependencies.frozen,
-            build: config.dependencies.build.clone(),
-        },
+        package::settings(environment, &config),
     ));
     let space = Space::new(SpaceParts {
         owner: Owner::Local,
@@ -289,15 +288,8 @@ fn parts_in(
     })
 }
 
-/// The interpreters of the search path, and those that the settings list.
-fn interpreters(environment: &Environment, config: &Config) -> Interpreters {
-    let further = config.dependencies.interpreters.iter();
-    let further = further.map(|file| expanded(file, environment.user.as_deref()));
-    Interpreters::new(environment.search_path.clone(), further.collect())
-}
-
 /// Delays runs that wait to start a little after each request that runs nothing.
-fn requests_first(runner: &Arc<Runner>, next: Option<AuditObserver>) -> AuditObserver {
+pub(crate) fn requests_first(runner: &Arc<Runner>, next: Option<AuditObserver>) -> AuditObserver {
     let runner = Arc::clone(runner);
     Arc::new(move |entry| {
         if entry.access != Access::Execute {
@@ -314,61 +306,10 @@ fn requests_first(runner: &Arc<Runner>, next: Option<AuditObserver>) -> AuditObs
 
 /// The sandbox in which environments of packages are built, whatever the settings have scripts run
 /// in: one that reaches an index.
-fn builder(runner: &Arc<Runner>) -> Arc<dyn Sandbox> {
-    let runner = runner
+pub(crate) fn builder(runner: &Arc<Runner>) -> Arc<Runner> {
+    runner
         .for_hosts()
-        .map_or_else(|| Arc::clone(runner), Arc::new);
-    Arc::new(OwnerSandbox::new(runner, Owner::Local))
-}
-
-/// The package sources: the settings, then variables, then the files of the installers. What is wrong
-/// with them is told when something is to be installed.
-fn package_sources(
-    environment: &Environment,
-    config: &Config,
-) -> Result<environments::Sources, String> {
-    let (said, config) = (&environment.packages, &config.dependencies);
-    let is_file = |file: &&PathBuf| disk::kind_outside(file) == Some(EntryKind::File);
-    let sources = environments::Sources {
-        index: config.index.clone().or_else(|| said.index.clone()),
-        extra: if config.extra_indexes.is_empty() {
-            said.extra.clone()
-        } else {
-            config.extra_indexes.clone()
-        },
-        registry: config.registry.clone().or_else(|| said.registry.clone()),
-        hosts: config.hosts.clone(),
-        certificates: said.certificates.as_ref().filter(is_file).cloned(),
-        ..environments::Sources::default()
-    };
-    let user = environment.user.as_deref();
-    let files = |own: &Option<PathBuf>, places: &[&str], of_all: &[&str]| {
-        let below = places.iter().filter_map(|place| Some(user?.join(place)));
-        own.iter()
-            .cloned()
-            .chain(below)
-            .chain(of_all.iter().map(PathBuf::from))
-            .collect()
-    };
-    let files = environments::InstallerFiles {
-        uv: files(&said.uv, &[".config/uv/uv.toml"], &["/etc/uv/uv.toml"]),
-        pip: files(
-            &said.pip,
-            &[".config/pip/pip.conf", ".pip/pip.conf"],
-            &["/etc/pip.conf"],
-        ),
-        npm: files(&said.npm, &[".npmrc"], &["/etc/npmrc"]),
-        netrc: match &said.netrc {
-            Some(file) => vec![file.clone()],
-            None => files(&None, &[".netrc", "_netrc"], &[]),
-        },
-    };
-    let proxy = environments::ProxySettings {
-        setting: config.proxy.clone(),
-        ..said.proxy.clone()
-    };
-    let completed = sources.or_from(&files, &proxy, &Environment::variable);
-    completed.map_err(|error| error.to_string())
+        .map_or_else(|| Arc::clone(runner), Arc::new)
 }
 
 /// Checks that a folder which a person mounts is one.
@@ -444,7 +385,7 @@ fn settings(
     let flagged: Vec<PathBuf> = flagged.map(|folder| expanded(folder, user)).collect();
     let writable = flagged.first().cloned();
     let (chosen, mut explicit) = match flags {
-        FlagsOf::Person => (flagged, Vec::new()),
+        FlagsOf::Person | FlagsOf::Operator => (flagged, Vec::new()),
         FlagsOf::Client => (Vec::new(), flagged),
     };
     if !places.no_default_dirs {
@@ -468,6 +409,7 @@ fn settings(
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in: None,
         writable,
+        is_shared: flags == FlagsOf::Operator,
     }
 }
 

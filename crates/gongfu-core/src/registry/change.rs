@@ -1,12 +1,14 @@
 //! Changes of users: by themselves, and by admins.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
-    AccountError, Accounts, Claim, MAX_ATTEMPTS, StoredValue, Write, busy, email_key, unreadable,
-    user_key, username_key,
+    AccountError, Accounts, Claim, MAX_ATTEMPTS, StoredValue, Write, busy, email_key, key,
+    unreadable, user_key, username_key,
 };
 use crate::account::User;
 use crate::account::{Email, Password, UserId, Username};
-use crate::port::{Comparison, PortError, RecordKey};
+use crate::port::{Comparison, PortError, RecordKey, Timestamp};
 
 impl Accounts {
     /// The users in the order of their ids, after one of them.
@@ -154,7 +156,8 @@ impl Accounts {
         Err(busy("user").into())
     }
 
-    /// Deletes a user and their claims. Their tokens and sessions count no more.
+    /// Deletes a user and their claims. Their tokens and sessions count no more. Their data stays until somebody who
+    /// asks for [`Self::deleted`] has removed it.
     ///
     /// # Errors
     /// They are the last active admin.
@@ -162,7 +165,11 @@ impl Accounts {
         for _ in 0..MAX_ATTEMPTS {
             let found = self.versioned_user(id).await?;
             let user = found.value;
-            let mut writes = vec![Write::remove(user_key(id)?, found.version)];
+            let deletion = Deletion { at: self.now().0 };
+            let mut writes = vec![
+                Write::remove(user_key(id)?, found.version),
+                Write::put(deletion_key(id)?, None, &deletion)?,
+            ];
             for key in [email_key(&user.email)?, username_key(&user.username)?] {
                 let claim: Option<StoredValue<Claim>> = self.read(&key).await?;
                 writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
@@ -176,4 +183,49 @@ impl Accounts {
         }
         Err(busy("user").into())
     }
+
+    /// The deleted users whose data may still be there, and when each was deleted; at most `limit`.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn deleted(&self, limit: usize) -> Result<Vec<(UserId, Timestamp)>, AccountError> {
+        let prefix = RecordKey::new("deleted").map_err(PortError::from)?;
+        let page = self.parts.records.page(&prefix, None, limit).await?;
+        let users = page.iter().filter_map(|(key, record)| {
+            let (_, id) = key.as_str().split_once('/')?;
+            let deletion: Deletion = serde_json::from_slice(&record.value).ok()?;
+            Some((UserId::new(id).ok()?, Timestamp(deletion.at)))
+        });
+        Ok(users.collect())
+    }
+
+    /// Notes that the data of a deleted user is removed.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn data_removed(&self, id: &UserId) -> Result<(), AccountError> {
+        let key = deletion_key(id)?;
+        let Some(found) = self.read::<Deletion>(&key).await? else {
+            return Ok(());
+        };
+        let write = Write::remove(key, found.version);
+        match self
+            .commit(&[write], "user.data_removed", None, id, None)
+            .await
+        {
+            Err(PortError::Conflict(_)) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// A user who was deleted, until their data is removed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Deletion {
+    at: i64,
+}
+
+fn deletion_key(id: &UserId) -> Result<RecordKey, PortError> {
+    key("deleted", id.as_str())
 }

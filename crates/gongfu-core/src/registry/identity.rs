@@ -119,6 +119,29 @@ impl Accounts {
         })
     }
 
+    /// Returns whether the credential behind an identity still counts: neither it nor its user was revoked since. An
+    /// access token that has expired in between counts.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn still_counts(&self, identity: &Identity) -> Result<bool, PortError> {
+        let user = match self.active(&identity.user).await {
+            Ok(user) => user,
+            Err(IdentityError::Store(error)) => return Err(error),
+            Err(_) => return Ok(false),
+        };
+        match &identity.credential {
+            // The list of a user has the tokens that aren't revoked.
+            Credential::ApiToken(id) => self.has_token(&user.id, id).await,
+            Credential::SignIn(id) => {
+                let family: Option<StoredValue<Family>> = self.read(&key("family", id)?).await?;
+                Ok(family.is_some_and(|family| {
+                    !family.value.is_ended && family.value.generation == user.generation
+                }))
+            }
+        }
+    }
+
     async fn identify_token(&self, token: &ApiToken) -> Result<Identity, IdentityError> {
         let key = token_key(&token.digest())?;
         let record: Option<StoredValue<ApiTokenRecord>> = self.read(&key).await?;

@@ -112,6 +112,12 @@ impl Accounts {
         Ok(tokens)
     }
 
+    /// Returns whether a user has a token with this id that isn't revoked.
+    pub(super) async fn has_token(&self, user: &UserId, id: &str) -> Result<bool, PortError> {
+        let place: Option<StoredValue<TokenPlace>> = self.read(&place_key(user, id)?).await?;
+        Ok(place.is_some())
+    }
+
     /// Revokes an API token of a user: from now on it is refused.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Map, Value};
+
 /// The text of a new SKILL.md; without instructions it has a template for a body.
 ///
 /// The description may be any text: what no YAML scalar holds as it stands is escaped.
@@ -15,6 +17,26 @@ pub fn document(name: &str, description: &str, instructions: &str) -> String {
         if !body.ends_with('\n') {
             text.push('\n');
         }
+    }
+    text
+}
+
+/// A SKILL.md with these fields, as they are in its frontmatter, and a body.
+pub fn rewritten(fields: &Map<String, Value>, body: &str) -> String {
+    let mut text = "---\n".to_owned();
+    for (key, value) in fields {
+        let value = match value {
+            Value::String(value) => scalar(value),
+            // Any JSON is YAML.
+            other => other.to_string(),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}: {value}", scalar(key));
+    }
+    text.push_str("---\n\n");
+    text.push_str(body.trim_start_matches(['\r', '\n']));
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
     text
 }
@@ -95,6 +117,17 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::document;
     use crate::skill;
+
+    #[test]
+    fn rewritten_document_keeps_its_fields() {
+        let before = "---\nname: pdf\ndescription: |\n  one\n  two\nmetadata:\n  tags: [a, 'b: c']\n  n: 1\nlicense: 'MIT # x'\n---\n# PDF\n";
+        let mut found = Vec::new();
+        let read = |text: &str| skill::load(text.as_bytes(), "pdf", &mut Vec::new()).unwrap();
+        let document = skill::load(before.as_bytes(), "pdf", &mut found).unwrap();
+        let text = super::rewritten(&document.frontmatter, "\n\n# Other");
+        assert_eq!(read(&text).frontmatter, document.frontmatter, "{text}");
+        assert!(text.ends_with("---\n\n# Other\n"), "{text}");
+    }
 
     #[test]
     fn draft_keeps_any_description() {

@@ -19,6 +19,18 @@ const MAX_PAUSE: Duration = Duration::from_millis(20);
 /// # Errors
 /// Another process holds it for ten seconds, or its file can't be opened. The error names the file.
 pub fn lock(folder: &Root, name: &str) -> io::Result<std::fs::File> {
+    lock_within(folder, name, TIMEOUT)
+}
+
+/// The same for a lock that another process holds as long as it runs.
+///
+/// # Errors
+/// Another process holds it, or its file can't be opened. The error names the file.
+pub fn lock_at_once(folder: &Root, name: &str) -> io::Result<std::fs::File> {
+    lock_within(folder, name, Duration::ZERO)
+}
+
+fn lock_within(folder: &Root, name: &str, timeout: Duration) -> io::Result<std::fs::File> {
     let failed = |error: io::Error| {
         let path = folder.path().join(name);
         io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -32,7 +44,7 @@ pub fn lock(folder: &Root, name: &str) -> io::Result<std::fs::File> {
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(failed(io::Error::other("it is not a regular file")));
     }
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + timeout;
     let mut pause = Duration::from_micros(100);
     loop {
         match file.try_lock() {

@@ -38,6 +38,10 @@ impl ErrorCode {
                 "gongfu skill show pdff",
                 "Use one of the names that the message lists, or find one: gongfu skill search WORDS.",
             ),
+            Self::Outdated => (
+                "PUT of a skill over REST with an old ETag as If-Match",
+                "Read it again, and send its new ETag.",
+            ),
             Self::SkillDeactivated => (
                 "gongfu run pdf after gongfu skill disable pdf",
                 "Enable it: gongfu skill enable NAME. Only a person can.",

@@ -192,13 +192,25 @@ impl Problem {
                 "it may have been applied or dropped; see `change_list` or `gongfu changes list`"
                     .to_owned(),
             ),
+            Self::Outdated { skill } => (
+                format!("the skill `{}` changed since it was read", clipped(skill)),
+                "read it again, and send its new ETag as `If-Match`".to_owned(),
+            ),
             Self::ChangeSetBusy { id, reason } => (
                 format!("the change set `{}` is in use: {reason}", clipped(id)),
                 "try again in a moment".to_owned(),
             ),
+            Self::StorageFull { reason } => (
+                format!("nothing was written: {reason}"),
+                "delete what isn't needed, or ask the server's admin for more".to_owned(),
+            ),
             Self::TooManyRuns { limit } => (
                 format!("{limit} runs are already active, the maximum"),
                 "nothing was run; try again when one of them has finished".to_owned(),
+            ),
+            Self::RunsUsedUp { limit } => (
+                format!("{limit} commands were run in the last hour, the maximum"),
+                "nothing was run; try again later".to_owned(),
             ),
             Self::TooManyQuestions => (
                 "too many calls are already waiting for approval".to_owned(),

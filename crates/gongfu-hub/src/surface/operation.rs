@@ -45,6 +45,14 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
     }
 }
 
+/// The description of an operation by which everybody with the scope changes skills.
+pub(crate) fn write_spec<O: Operation>() -> ToolSpec {
+    ToolSpec {
+        person_only: false,
+        ..person_spec::<O>()
+    }
+}
+
 /// The description of an operation by which a person changes what agents may do: refused to every
 /// other actor.
 pub(crate) fn person_spec<O: Operation>() -> ToolSpec {

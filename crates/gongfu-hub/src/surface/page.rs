@@ -30,6 +30,17 @@ impl<T> Page<T> {
         list: &str,
         entries: impl Iterator<Item = I>,
         key: impl Fn(&I) -> &str,
+        made: impl FnMut(&I) -> Option<(T, usize)>,
+    ) -> Self {
+        Self::limited(MAX_ENTRIES, list, entries, key, made)
+    }
+
+    /// The same with at most `limit` entries.
+    pub(crate) fn limited<I>(
+        limit: usize,
+        list: &str,
+        entries: impl Iterator<Item = I>,
+        key: impl Fn(&I) -> &str,
         mut made: impl FnMut(&I) -> Option<(T, usize)>,
     ) -> Self {
         let mut page = Self {
@@ -42,7 +53,7 @@ impl<T> Page<T> {
             let Some((item, bytes)) = made(&entry) else {
                 continue;
             };
-            if page.items.len() >= MAX_ENTRIES || size > BUDGET {
+            if page.items.len() >= limit || size > BUDGET {
                 page.next = last.as_ref().map(|last| cursor(list, key(last)));
                 break;
             }

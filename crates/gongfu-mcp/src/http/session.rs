@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::stream::Stream;
+use gongfu_core::account::UserId;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     ClientRequest, RequestId, ServerJsonRpcMessage, ServerResult,
@@ -59,6 +60,8 @@ struct Session {
     requests: HashSet<RequestId>,
     /// False for older clients: some read an event without data as JSON.
     knows_priming: bool,
+    /// The user who opened it, on a server with accounts.
+    user: Option<UserId>,
 }
 
 type Table = Arc<Mutex<HashMap<SessionId, Session>>>;
@@ -113,8 +116,19 @@ impl Sessions {
         lock(&self.table).len()
     }
 
-    pub(super) fn contains(&self, id: &str) -> bool {
-        lock(&self.table).contains_key(id)
+    /// Returns true if there is a session with this id, and it is this user's.
+    pub(super) fn contains(&self, id: &str, user: Option<&UserId>) -> bool {
+        let table = lock(&self.table);
+        table
+            .get(id)
+            .is_some_and(|session| session.user.as_ref() == user)
+    }
+
+    /// Makes a new session this user's; nobody knows its id before.
+    pub(super) fn bind(&self, id: &str, user: &UserId) {
+        if let Some(session) = lock(&self.table).get_mut(id) {
+            session.user = Some(user.clone());
+        }
     }
 
     /// Registers a stream of a session, and the request whose answer it carries.
@@ -208,6 +222,7 @@ impl SessionManager for Sessions {
             streams: 0,
             requests: HashSet::new(),
             knows_priming: true,
+            user: None,
         };
         lock(&self.table).insert(Arc::clone(&id), session);
         Ok((id, transport))

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::account::{Actor, Role};
+use gongfu_core::account::Actor;
 use gongfu_core::approval::AnswerTarget;
 use gongfu_core::skill::Digest;
 use gongfu_hub::call::Question;
@@ -124,7 +124,7 @@ impl Asker {
     pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
         Self {
             catalog: Arc::clone(&server.catalog),
-            person: person(context),
+            person: Server::person(context),
             peer: context.peer.clone(),
         }
     }
@@ -151,14 +151,6 @@ impl Asker {
             }
             _ => false,
         }
-    }
-}
-
-/// The person at a client, whose answers come through it.
-fn person(context: &RequestContext<RoleServer>) -> Actor {
-    Actor {
-        role: Role::Developer,
-        ..Server::actor(context)
     }
 }
 
@@ -214,7 +206,7 @@ pub(super) async fn taken(
     let asked = asked.ok_or_else(|| wrong("requestState", "was not given by this server"))?;
     let (id, serial) = asked;
     let target = AnswerTarget::Record(serial);
-    let recorded = record(&server.catalog, &person(context), id, target, reply).await;
+    let recorded = record(&server.catalog, &Server::person(context), id, target, reply).await;
     recorded.map_err(|error| wire::refused(&error))
 }
 

@@ -66,6 +66,7 @@ pub(super) async fn tool(
     let was_asked = approval::taken(server, request, context).await?;
     let way = approval::way(context).filter(|_| !was_asked);
     let actor = Server::actor(context);
+    let owner = actor.owner.clone();
     let profiles = server.profiles(context);
     let token = context.meta.get_progress_token();
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
@@ -103,6 +104,8 @@ pub(super) async fn tool(
             () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             () = tokio::time::sleep_until(begun + TASK_DELAY), if can_be_task => {
                 let task = as_task(&server.tasks, running, cancel);
+                let exists = |task: &str| server.tasks.get_task(task).is_ok();
+                server.task_owners.add(&task.task.task_id, &owner, exists);
                 return Ok(CallToolResponse::Task(task));
             }
             () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,

@@ -25,6 +25,8 @@ pub(super) struct Commit {
     scope: Arc<str>,
     changes: Vec<Change>,
     entries: Vec<(RecordKey, Vec<u8>)>,
+    /// True if everything of the scope is removed.
+    removes_all: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +55,17 @@ impl Commit {
             scope: Arc::clone(scope),
             changes: changes.iter().map(change).collect(),
             entries: entries.iter().map(entry).collect(),
+            removes_all: false,
+        }
+    }
+
+    /// The removal of all records and logs of a scope.
+    pub(super) fn removal(scope: &str) -> Self {
+        Self {
+            scope: scope.into(),
+            changes: Vec::new(),
+            entries: Vec::new(),
+            removes_all: true,
         }
     }
 
@@ -77,6 +90,14 @@ impl Commit {
         path: &Path,
         heads: &mut Heads,
     ) -> sqlx::Result<Outcome> {
+        if self.removes_all {
+            heads.retain(|(scope, _), _| *scope != self.scope);
+            for statement in [statement::REMOVE_RECORDS, statement::REMOVE_LOGS] {
+                let removal = sqlx::query(statement).bind(&*self.scope);
+                removal.execute(&mut *transaction).await?;
+            }
+            return Ok(Ok(Vec::new()));
+        }
         // One statement that changes nothing needs no way back.
         let versions = if self.changes.len() <= 1 {
             self.change(transaction, path).await?

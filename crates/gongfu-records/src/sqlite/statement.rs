@@ -47,3 +47,9 @@ pub(super) const APPEND: &str =
 
 /// A copy of the whole database in a new file.
 pub(super) const COPY: &str = "VACUUM INTO $1";
+
+/// Every record of a scope.
+pub(super) const REMOVE_RECORDS: &str = "DELETE FROM record WHERE scope = $1";
+
+/// Every log of a scope.
+pub(super) const REMOVE_LOGS: &str = "DELETE FROM log WHERE scope = $1";

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Caller, Timeouts, serve};
+use super::{Caller, Peer, Timeouts, serve};
 
 const HALF: &str = "POST /echo HTTP/1.1\r\nHost:";
 const WHOLE: &str = "GET /quick HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -45,7 +45,7 @@ impl Connection {
         let timeouts = Timeouts { head, write };
         let server = tokio::spawn(serve(
             io,
-            Caller::Own,
+            (Caller::Own, Peer(None)),
             router,
             timeouts,
             receiver,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 use gongfu_core::port::{
-    LogEntry, Pending, PortError, Record, RecordChange, RecordKey, Records, Transactions, Version,
-    check_commit, check_value, ready,
+    ChainBreak, ChainEntry, ChainHead, LogChain, LogEntry, Pending, PortError, Record,
+    RecordChange, RecordKey, Records, Transactions, Version, check_commit, check_value, ready,
 };
 use gongfu_core::skill::Digest;
 
@@ -65,6 +65,21 @@ impl MemoryRecords {
         Ok(changes.iter().map(apply).collect())
     }
 
+    fn chain(&self, log: &RecordKey) -> Vec<ChainEntry> {
+        let logs = self.logs.lock().unwrap();
+        let entries = logs.get(log).into_iter().flatten();
+        let empty = ChainHead::of_empty("memory", log);
+        let chained = entries.scan(empty, |head, entry| {
+            *head = head.after(entry);
+            Some(ChainEntry {
+                number: head.number,
+                entry: entry.clone(),
+                hash: head.hash,
+            })
+        });
+        chained.collect()
+    }
+
     /// Makes every following append fail for this reason, or work again.
     pub fn break_logs(&self, reason: Option<&str>) {
         *self.broken_logs.lock().unwrap() = reason.map(str::to_owned);
@@ -120,6 +135,30 @@ impl Transactions for MemoryRecords {
         entries: &'a [LogEntry<'a>],
     ) -> Pending<'a, Vec<Option<Version>>> {
         ready(self.apply(changes, entries))
+    }
+}
+
+/// The chain is computed when it is asked for, so it is always whole.
+impl LogChain for MemoryRecords {
+    fn verify<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Result<ChainHead, ChainBreak>> {
+        let entries = self.chain(log);
+        let empty = ChainHead::of_empty("memory", log);
+        let head = entries.last().map_or(empty, |last| ChainHead {
+            number: last.number,
+            hash: last.hash,
+        });
+        ready(Ok(Ok(head)))
+    }
+
+    fn entries_after<'a>(
+        &'a self,
+        log: &'a RecordKey,
+        number: u64,
+        limit: usize,
+    ) -> Pending<'a, Vec<ChainEntry>> {
+        let entries = self.chain(log).into_iter();
+        let after = entries.filter(|entry| entry.number > number);
+        ready(Ok(after.take(limit).collect()))
     }
 }
 

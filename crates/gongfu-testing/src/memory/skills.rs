@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use gongfu_core::library::{FindingCount, Library, Revision, Skill, Source, SourceKind};
 use gongfu_core::port::{
-    Change, FileContent, Lease, Materialize, Pending, PortError, SkillStore, ready,
+    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillStore, ready,
 };
 use gongfu_core::skill::{self, Digest, FileEntry, FileKind, SkillName, SkillPath};
 use tokio::sync::watch;
@@ -98,6 +98,30 @@ impl MemorySkills {
     /// Makes everybody who asks for the library wait until it is read, or ends that.
     pub fn read_slowly(&self, is_reading: bool) {
         self.reading.send_replace(is_reading);
+    }
+
+    /// Adds a skill to the writable source.
+    fn add(&self, name: &SkillName, files: FileTree) -> Result<Arc<Skill>, PortError> {
+        let mut state = self.state.lock().unwrap();
+        let full_name = format!("lib/{name}");
+        let mut skills = state.skills.iter();
+        if skills.any(|stored| *stored.full_name == *full_name) {
+            return Err(PortError::Conflict(full_name));
+        }
+        let entry = SkillEntry::new(&full_name, files);
+        if skill(&entry).is_none() {
+            return Err(PortError::Denied("it would be no skill".to_owned()));
+        }
+        state.skills.push(entry);
+        self.rebuild(&mut state);
+        Self::shown(&state, &full_name)
+    }
+
+    /// A skill as the library shows it.
+    fn shown(state: &State, full_name: &str) -> Result<Arc<Skill>, PortError> {
+        let mut skills = state.library.skills().iter();
+        let found = skills.find(|skill| *skill.full_name == *full_name);
+        found.cloned().ok_or(PortError::NotFound)
     }
 
     async fn is_read(&self) {
@@ -216,21 +240,38 @@ impl SkillStore for MemorySkills {
     }
 
     fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>> {
-        let mut state = self.state.lock().unwrap();
-        let full_name: Arc<str> = format!("lib/{name}").into();
-        if state
-            .skills
-            .iter()
-            .any(|stored| stored.full_name == full_name)
-        {
-            return ready(Err(PortError::Conflict(full_name.to_string())));
-        }
         let tree = FileTree(BTreeMap::from([("SKILL.md".to_owned(), document.to_vec())]));
-        state.skills.push(SkillEntry::new(&full_name, tree));
-        self.rebuild(&mut state);
-        let mut skills = state.library.skills().iter();
-        let created = skills.find(|skill| skill.full_name == full_name);
-        ready(created.cloned().ok_or(PortError::NotFound))
+        ready(self.add(name, tree))
+    }
+
+    fn create_whole<'a>(
+        &'a self,
+        name: &'a SkillName,
+        files: &'a [FileEdit<'a>],
+    ) -> Pending<'a, Arc<Skill>> {
+        ready(self.add(name, edited(FileTree::default(), files)))
+    }
+
+    fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
+        let mut state = self.state.lock().unwrap();
+        ready(current(&state, skill).and_then(|at| {
+            let before = state.skills[at].files.clone();
+            state.skills[at].files = edited(before.clone(), edits);
+            if self::skill(&state.skills[at]).is_none() {
+                state.skills[at].files = before;
+                return Err(PortError::Denied("it would be no skill".to_owned()));
+            }
+            self.rebuild(&mut state);
+            Self::shown(&state, &skill.full_name)
+        }))
+    }
+
+    fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
+        let mut state = self.state.lock().unwrap();
+        ready(current(&state, skill).map(|at| {
+            state.skills.remove(at);
+            self.rebuild(&mut state);
+        }))
     }
 
     fn write<'a>(
@@ -255,6 +296,37 @@ impl SkillStore for MemorySkills {
         self.rebuild(&mut state);
         ready(written)
     }
+}
+
+/// The place of a skill of the writable source, if it still is this version.
+fn current(state: &State, skill: &Skill) -> Result<usize, PortError> {
+    if &*skill.source != "lib" {
+        return Err(PortError::ReadOnly {
+            place: skill.source.to_string(),
+            instead: Some("/x/lib".to_owned()),
+        });
+    }
+    let mut skills = state.skills.iter();
+    let at = skills.position(|stored| stored.full_name == skill.full_name);
+    let at = at.ok_or(PortError::NotFound)?;
+    let now = self::skill(&state.skills[at]).map(|now| now.digest());
+    if now == Some(skill.digest()) {
+        Ok(at)
+    } else {
+        Err(PortError::Conflict("it is another version".to_owned()))
+    }
+}
+
+/// The files after these edits.
+fn edited(mut tree: FileTree, edits: &[FileEdit<'_>]) -> FileTree {
+    for edit in edits {
+        let path = edit.path.as_str();
+        match edit.content {
+            Some(bytes) => tree.0.insert(path.to_owned(), bytes.to_vec()),
+            None => tree.0.remove(path),
+        };
+    }
+    tree
 }
 
 impl Materialize for MemorySkills {

@@ -6,5 +6,6 @@ mod durable;
 mod fixture;
 mod oauth;
 mod sign_in;
+mod skills;
 mod token;
 mod user;

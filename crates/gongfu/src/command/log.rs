@@ -14,6 +14,7 @@ use gongfu_records::{FileRecords, LogReader};
 use serde::Deserialize;
 
 use super::Outcome;
+use crate::age;
 use crate::cli::LogArguments;
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -284,20 +285,7 @@ fn follow(
 
 /// The time that an age or a time means.
 fn since(text: &str) -> Result<Timestamp, Failure> {
-    let age = || {
-        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-        let seconds: i64 = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3_600,
-            "d" => 86_400,
-            "w" => 7 * 86_400,
-            _ => return None,
-        };
-        let age = number.parse::<u32>().ok()?;
-        let now = SystemClock.now().0;
-        Some(Timestamp(now - i64::from(age) * seconds * 1_000))
-    };
+    let age = || Some(Timestamp(SystemClock.now().0 - age::milliseconds(text)?));
     age().or_else(|| Timestamp::parse(text)).ok_or_else(|| {
         let message = format!("`{}` is neither an age nor a time", plain(text));
         let hint = "write an age such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z";

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use gongfu_core::port::{Clock, SkillStore};
+use gongfu_core::port::{Clock, LogChain, SkillStore};
 use gongfu_core::sandbox::Level;
 use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
@@ -14,10 +14,12 @@ use gongfu_mcp::{HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
 use gongfu_server::{
-    Address, Health, Limits, Listener, Metrics, PublicUrl, Shutdown, Surface, Token,
+    Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, Shutdown, Surface,
+    Token,
 };
 
 use super::Outcome;
+use crate::accounts::server::AccountServer;
 use crate::cli::{Places, Profiles, Serving};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -27,7 +29,7 @@ use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
 use crate::token;
-use crate::wiring::{self, Parts};
+use crate::wiring::{self, FlagsOf, Parts};
 
 /// Tells how many sessions are open.
 type Sessions = Box<dyn Fn() -> usize + Send + Sync>;
@@ -54,9 +56,10 @@ pub(crate) fn run(
         config.server.public_url.as_deref(),
     );
     let public_url = chosen(serving.public_url.as_ref(), from, of)?;
+    check_reach(&address, public_url.as_ref(), serving.accounts)?;
     let token = match address {
-        Address::Tcp(_) => token(&home, public_url.is_some())?,
-        Address::Unix(_) => None,
+        Address::Tcp(_) if !serving.accounts => token(&home, public_url.is_some())?,
+        _ => None,
     };
 
     let skills = Arc::new(AtomicU64::new(UNREAD));
@@ -65,7 +68,13 @@ pub(crate) fn run(
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let counted = Arc::clone(&metrics);
     let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
-    let parts = wiring::parts_of_server(environment, places, &profiles.mounts, observer)?;
+    let flags = if serving.accounts {
+        FlagsOf::Operator
+    } else {
+        FlagsOf::Person
+    };
+    let seen = Arc::clone(&observer);
+    let mut parts = wiring::parts_of_server(flags, environment, places, &profiles.mounts, seen)?;
     parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
@@ -84,6 +93,33 @@ pub(crate) fn run(
         let level = Arc::default();
         tokio::spawn(find_level(Arc::clone(&parts.sandbox), Arc::clone(&level)));
         let url = listener.url();
+        let accounts = if serving.accounts {
+            let issuer = issuer(public_url.as_ref(), &url);
+            let server = AccountServer::start(&home, &config, environment, &issuer).await?;
+            parts.catalog = server.catalog(&parts, observer)?;
+            Some(server)
+        } else {
+            None
+        };
+        let rates = accounts
+            .as_ref()
+            .map(|server| Arc::new(server.rate_limits()));
+        let sign_in = match (&accounts, &rates) {
+            (Some(server), Some(rates)) => {
+                Some(server.sign_in(Arc::clone(rates), public_url.is_some())?)
+            }
+            _ => None,
+        };
+        let api = accounts
+            .as_ref()
+            .zip(rates)
+            .map(|(server, rates)| ApiParts {
+                accounts: server.open.accounts.clone(),
+                catalog: Arc::clone(&parts.catalog),
+                profiles: profiles.list.clone(),
+                logs: Arc::clone(&server.open.records) as Arc<dyn LogChain>,
+                rates,
+            });
         let ended = serve(
             profiles,
             parts,
@@ -95,10 +131,16 @@ pub(crate) fn run(
                 level,
                 sessions,
                 metrics,
+                accounts: api,
+                sign_in,
             },
             || announce(&url, serving.json, terminal),
         );
-        anyhow::Ok(ended.await)
+        let ended = ended.await;
+        if let Some(server) = accounts {
+            server.stop().await;
+        }
+        anyhow::Ok(ended)
     })?;
     if ended == Shutdown::Forced {
         tracing::warn!("some connections were still open at shutdown and were closed");
@@ -118,6 +160,41 @@ struct ServerParts {
     level: Arc<OnceLock<&'static str>>,
     sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
+    accounts: Option<ApiParts>,
+    sign_in: Option<OAuthParts>,
+}
+
+/// Checks that only a server with accounts is reached by other machines, and that it has a name for them.
+fn check_reach(
+    address: &Address,
+    public_url: Option<&PublicUrl>,
+    has_accounts: bool,
+) -> Result<(), Failure> {
+    if !address.is_open() {
+        return Ok(());
+    }
+    let (message, hint) = if !has_accounts {
+        (
+            format!("{address} is open to other machines"),
+            "add --accounts, so that users sign in; or listen on 127.0.0.1 behind a proxy that authenticates (see --public-url)",
+        )
+    } else if public_url.is_none() {
+        (
+            format!("{address} is open to other machines, which know the server by no name yet"),
+            "add --public-url with the URL that clients connect to, such as https://skills.example.com",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new("ADDRESS_OPEN", message, hint))
+}
+
+/// The URL of a server with accounts, which its tokens are for.
+fn issuer(public_url: Option<&PublicUrl>, mcp: &str) -> String {
+    match public_url {
+        Some(url) => url.to_string(),
+        None => mcp.strip_suffix("/mcp").unwrap_or(mcp).to_owned(),
+    }
 }
 
 async fn serve(
@@ -157,6 +234,8 @@ async fn serve(
         link_parent_trace: Some(telemetry::adopt),
         public_url: served.public_url,
         token: served.token,
+        accounts: served.accounts,
+        sign_in: served.sign_in,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
     // Before anybody is told where the server is: who knows may end it.

@@ -100,6 +100,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
     let sources = places.map(|place| SourceJson {
         from: match place.kind {
             SourceKind::Explicit if flags.contains(&place.path) => "flag",
+            SourceKind::Account => "account",
             SourceKind::Explicit => "settings",
             SourceKind::Project => "project",
             SourceKind::Environment => "environment",

@@ -2,6 +2,9 @@
 //!
 //! Knows no type of gongfu: only its command line, its files and the protocol.
 
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod accounts;
 #[cfg(test)]
 mod approve;
 #[cfg(test)]

@@ -187,7 +187,18 @@ impl Site {
     }
 
     /// A message of the newest revision, to an address of MCP.
-    pub(crate) fn ask_at(&self, path: &str, method: &str, mut params: Value) -> Reply {
+    pub(crate) fn ask_at(&self, path: &str, method: &str, params: Value) -> Reply {
+        self.ask_with(path, &[], method, params)
+    }
+
+    /// The same with more headers.
+    pub(crate) fn ask_with(
+        &self,
+        path: &str,
+        more: &[(&str, &str)],
+        method: &str,
+        mut params: Value,
+    ) -> Reply {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         params["_meta"] = json!({
             format!("{META}/protocolVersion"): "2026-07-28",
@@ -200,6 +211,7 @@ impl Site {
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", method),
         ];
+        headers.extend(more);
         if let Some(Value::String(name)) = &name {
             headers.push(("mcp-name", name));
         }

@@ -1,0 +1,260 @@
+//! Archives of skills: the entries that are taken from one, before and while they are read.
+//!
+//! Knows no format: a reader of one asks [`ArchiveCheck`] about each entry.
+
+use std::collections::{HashMap, HashSet};
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::skill::SkillPath;
+use crate::skill::path::PathError;
+
+/// The most entries, folders included.
+pub const MAX_ENTRIES: usize = 2_000;
+/// The most bytes of a file.
+pub const MAX_FILE: u64 = 32 * 1024 * 1024;
+/// The most bytes of all files.
+pub const MAX_TOTAL: u64 = 64 * 1024 * 1024;
+/// The most bytes that one byte of the archive may become.
+const MAX_RATIO: u64 = 100;
+/// The length up to which a file may be packed as well as it can be.
+pub const SMALL: u64 = 1024 * 1024;
+/// The most names in a path.
+const MAX_DEPTH: usize = 12;
+
+/// The bits of a Unix mode that say what something is, and their values.
+const KIND: u32 = 0o170_000;
+const FILE: u32 = 0o100_000;
+const FOLDER: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
+/// The bits that give a program the rights of its file's owner or group.
+const SETUID: u32 = 0o6_000;
+/// The bits of a program.
+const EXECUTE: u32 = 0o111;
+
+/// The names that mean devices on Windows, with any ending.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// Why an archive isn't taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArchiveError {
+    /// There are too many entries.
+    #[error("the archive has more than {MAX_ENTRIES} entries")]
+    Entries,
+    /// A file is too long.
+    #[error("`{0}` is longer than 32 MiB")]
+    FileLength(String),
+    /// All files together are too long.
+    #[error("the files are longer than 64 MiB together")]
+    Total,
+    /// A file was packed suspiciously well.
+    #[error("`{0}` is packed more than {MAX_RATIO} times")]
+    Ratio(String),
+    /// A path is too deep.
+    #[error("`{0}` is deeper than {MAX_DEPTH} folders")]
+    Depth(String),
+    /// A name isn't UTF-8.
+    #[error("the name of an entry isn't UTF-8")]
+    Encoding,
+    /// A path leads elsewhere.
+    #[error("`{0}` can't be a path of a skill: {1}")]
+    Path(String, PathError),
+    /// A name means something else on Windows.
+    #[error("`{0}` can't be a file name on every system")]
+    Name(String),
+    /// Two paths are the same where letter case doesn't count, or one is a file and a folder.
+    #[error("`{0}` is there twice, or as a file and a folder")]
+    Duplicate(String),
+    /// An entry is a link, a device or something else.
+    #[error("`{0}` is neither a file nor a folder")]
+    Kind(String),
+    /// A file would run with the rights of its owner.
+    #[error("`{0}` has setuid or setgid bits")]
+    Setuid(String),
+    /// A file is encrypted.
+    #[error("`{0}` is encrypted")]
+    Encrypted(String),
+    /// The archive can't be read.
+    #[error("the archive can't be read: {0}")]
+    Unreadable(String),
+}
+
+/// An entry of an archive, as its head says.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryHead<'a> {
+    /// Its path as it was stored.
+    pub name: &'a [u8],
+    /// True if it says that it is a folder.
+    pub is_folder: bool,
+    /// Its Unix mode, if it has one.
+    pub mode: Option<u32>,
+    /// True if it is encrypted.
+    pub is_encrypted: bool,
+    /// Its length in the archive.
+    pub packed: u64,
+}
+
+/// A file of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchiveFile {
+    /// Its path.
+    pub path: SkillPath,
+    /// True if it is a program, as far as the archive says.
+    pub is_executable: Option<bool>,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A file that may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdmittedFile {
+    /// Its path.
+    pub path: SkillPath,
+    /// True if it is a program, as far as the archive says.
+    pub is_executable: Option<bool>,
+    /// The most bytes that it may have; one more is too many.
+    pub limit: u64,
+    /// The refusal of one more byte.
+    pub over: ArchiveError,
+}
+
+/// Decides about the entries of one archive, one after another.
+#[derive(Debug, Default)]
+pub struct ArchiveCheck {
+    entries: usize,
+    total: u64,
+    /// The paths so far, without letter case, and whether they are files.
+    paths: HashMap<String, bool>,
+}
+
+impl ArchiveCheck {
+    /// Decides about an entry before it is read; `None` for a folder.
+    ///
+    /// # Errors
+    /// The archive isn't taken.
+    pub fn admit(&mut self, head: EntryHead<'_>) -> Result<Option<AdmittedFile>, ArchiveError> {
+        self.entries += 1;
+        if self.entries > MAX_ENTRIES {
+            return Err(ArchiveError::Entries);
+        }
+        let name = std::str::from_utf8(head.name).map_err(|_| ArchiveError::Encoding)?;
+        let shown = || crate::text::clipped(name, 200, char::REPLACEMENT_CHARACTER);
+        let path = SkillPath::new(name).map_err(|why| ArchiveError::Path(shown(), why))?;
+        let kind = head.mode.map_or(0, |mode| mode & KIND);
+        let is_folder = head.is_folder || name.ends_with('/') || kind == FOLDER;
+        let is_plain = match kind {
+            0 => true,
+            FILE => !is_folder,
+            FOLDER => is_folder,
+            _ => false,
+        };
+        if !is_plain || kind == LINK || (path.is_root() && !is_folder) {
+            return Err(ArchiveError::Kind(shown()));
+        }
+        if head.mode.is_some_and(|mode| mode & SETUID != 0) {
+            return Err(ArchiveError::Setuid(shown()));
+        }
+        if head.is_encrypted {
+            return Err(ArchiveError::Encrypted(shown()));
+        }
+        if path.as_str().split('/').count() > MAX_DEPTH {
+            return Err(ArchiveError::Depth(shown()));
+        }
+        if !path.is_root() && !path.as_str().split('/').all(is_portable) {
+            return Err(ArchiveError::Name(shown()));
+        }
+        if !self.claim(&path, !is_folder) {
+            return Err(ArchiveError::Duplicate(shown()));
+        }
+        if is_folder {
+            return Ok(None);
+        }
+        let by_ratio = head.packed.saturating_mul(MAX_RATIO).max(SMALL);
+        let (limit, over) = [
+            (by_ratio, ArchiveError::Ratio(shown())),
+            (MAX_FILE, ArchiveError::FileLength(shown())),
+            (MAX_TOTAL.saturating_sub(self.total), ArchiveError::Total),
+        ]
+        .into_iter()
+        .min_by_key(|(limit, _)| *limit)
+        .unwrap_or((0, ArchiveError::Total));
+        Ok(Some(AdmittedFile {
+            path,
+            is_executable: head
+                .mode
+                .filter(|_| kind != 0)
+                .map(|mode| mode & EXECUTE != 0),
+            limit,
+            over,
+        }))
+    }
+
+    /// Counts the bytes of a file that was read.
+    pub fn count(&mut self, bytes: u64) {
+        self.total = self.total.saturating_add(bytes);
+    }
+
+    /// Takes a path and the folders above it; false where another entry has one of them as something else.
+    fn claim(&mut self, path: &SkillPath, is_file: bool) -> bool {
+        if path.is_root() {
+            return true;
+        }
+        let folded: String = path.as_str().nfc().collect::<String>().to_lowercase();
+        for (at, _) in folded.match_indices('/') {
+            let above = folded.get(..at).unwrap_or_default();
+            if self.paths.insert(above.to_owned(), false) == Some(true) {
+                return false;
+            }
+        }
+        match self.paths.insert(folded, is_file) {
+            None => true,
+            // A folder may be named again.
+            Some(was_file) => !was_file && !is_file,
+        }
+    }
+}
+
+/// Returns true for a name that means a file on every system.
+fn is_portable(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let stem = stem.to_lowercase();
+    let is_numbered = ["com", "lpt"].iter().any(|device| {
+        let number = stem.strip_prefix(device).unwrap_or_default();
+        let mut characters = number.chars();
+        matches!(
+            (characters.next(), characters.next()),
+            (Some('0'..='9' | '¹' | '²' | '³'), None)
+        )
+    });
+    !is_numbered
+        && !DEVICES.contains(&stem.as_str())
+        && !name.ends_with(['.', ' '])
+        && !name.contains(['<', '>', ':', '"', '|', '?', '*'])
+}
+
+/// Removes the folder that holds all files, if one does and the skill's document isn't beside it.
+#[must_use]
+pub fn without_top_folder(mut files: Vec<ArchiveFile>) -> Vec<ArchiveFile> {
+    let tops: HashSet<&str> = files
+        .iter()
+        .map(|file| {
+            file.path
+                .as_str()
+                .split_once('/')
+                .map_or("", |(top, _)| top)
+        })
+        .collect();
+    if tops.len() != 1 || tops.contains("") {
+        return files;
+    }
+    for file in &mut files {
+        let below = file.path.as_str().split_once('/').map(|(_, below)| below);
+        if let Some(Ok(below)) = below.map(SkillPath::new) {
+            file.path = below;
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Zip archives of skills: read within the limits of [`gongfu_core::archive`], and written.
+//!
+//! Here and not in a surface, because the command line and REST take the same archives.
+
+use std::io::{Cursor, Read as _, Write as _};
+
+use gongfu_core::archive::{
+    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, SMALL, without_top_folder,
+};
+use zip::read::Config;
+use zip::result::ZipError;
+use zip::unstable::read::ZipIterable;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipReadOptions, ZipWriter};
+
+#[cfg(test)]
+mod tests;
+
+/// The mode of a file, and of a program.
+const FILE_MODE: u32 = 0o644;
+const PROGRAM_MODE: u32 = 0o755;
+
+/// Returns true for bytes that begin like a zip archive.
+pub fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+}
+
+/// The files of a zip archive, without the folder around all of them.
+///
+/// # Errors
+/// It isn't taken, or isn't an archive.
+pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
+    let mut archive = ZipIterable::try_new(Cursor::new(bytes), Config::default())
+        .map_err(|error| unreadable(&error))?
+        .enforce_header_consistency(true);
+    if archive.len() > MAX_ENTRIES {
+        return Err(ArchiveError::Entries);
+    }
+    let (mut check, mut files) = (ArchiveCheck::default(), Vec::new());
+    let entries = archive.files().map_err(|error| unreadable(&error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(&error))?;
+        let admitted = check.admit(EntryHead {
+            name: entry.name_raw(),
+            is_folder: entry.is_dir(),
+            mode: mode(entry.external_attributes()),
+            is_encrypted: entry.encrypted(),
+            packed: entry.compressed_size(),
+        })?;
+        let Some(admitted) = admitted else { continue };
+        let mut reader = Cursor::new(bytes);
+        let opened = entry.with_reader(&mut reader, ZipReadOptions::new());
+        let opened = opened.map_err(|error| unreadable(&error))?;
+        let mut content = Vec::new();
+        let mut limited = opened.take(admitted.limit.saturating_add(1));
+        let read = limited.read_to_end(&mut content);
+        let read = read.map_err(|error| ArchiveError::Unreadable(error.to_string()))? as u64;
+        if read > admitted.limit {
+            return Err(admitted.over);
+        }
+        check.count(read);
+        files.push(ArchiveFile {
+            path: admitted.path,
+            is_executable: admitted.is_executable,
+            bytes: content,
+        });
+    }
+    Ok(without_top_folder(files))
+}
+
+/// A zip archive of files in a folder. The same files give the same bytes.
+///
+/// # Errors
+/// It can't be written.
+pub fn write(folder: &str, files: &[ArchiveFile]) -> Result<Vec<u8>, ArchiveError> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let written = files.iter().try_for_each(|file| {
+        let mode = if file.is_executable == Some(true) {
+            PROGRAM_MODE
+        } else {
+            FILE_MODE
+        };
+        // A long file that packs too well would be taken for a bomb when it comes back.
+        let method = if file.bytes.len() as u64 > SMALL {
+            CompressionMethod::Stored
+        } else {
+            CompressionMethod::Deflated
+        };
+        let options = SimpleFileOptions::default()
+            .compression_method(method)
+            .last_modified_time(zip::DateTime::default())
+            .unix_permissions(mode);
+        writer.start_file(format!("{folder}/{}", file.path), options)?;
+        writer.write_all(&file.bytes)?;
+        Ok::<_, ZipError>(())
+    });
+    let finished = written.and_then(|()| writer.finish());
+    Ok(finished.map_err(|error| unreadable(&error))?.into_inner())
+}
+
+/// The Unix mode with all its bits; `None` on a system without modes.
+fn mode(attributes: u32) -> Option<u32> {
+    Some(attributes >> 16).filter(|mode| *mode != 0)
+}
+
+fn unreadable(error: &ZipError) -> ArchiveError {
+    ArchiveError::Unreadable(error.to_string())
+}

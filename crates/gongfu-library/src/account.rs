@@ -1,0 +1,386 @@
+//! The skills of an account: kept as blobs and manifests in its records, with a checkout on disk.
+//!
+//! Content comes first, then the records in one commit, then the checkout: a crash leaves a skill as it was or as it was to
+//! become. There is one [`StoredSkills`] an account in a process, and one process a server.
+
+mod checkout;
+mod joined;
+mod record;
+mod writing;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gongfu_core::account::UserId;
+use gongfu_core::library::{Library, Revision, Skill, Source, SourceKind};
+use gongfu_core::port::{
+    Blobs, Change, Clock, FileContent, FileEdit, Lease, Materialize, Pending, PortError, RecordKey,
+    SkillStore, Transactions, Version, ready,
+};
+use gongfu_core::skill::{Digest, SkillName, SkillPath};
+use gongfu_core::switches::Switches;
+use gongfu_files::disk;
+use tokio::sync::watch::Sender;
+
+use crate::blocking::blocking;
+
+pub use joined::{AccountSkills, SharedSkills};
+pub use record::contents_of;
+
+use checkout::{Checkout, NewFile};
+use record::{Manifest, SOURCE, StoredSkill, manifest_key};
+
+/// The most skills and bytes of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLimits {
+    /// Skills.
+    pub skills: usize,
+    /// Bytes of all their files.
+    pub bytes: u64,
+    /// Files of one skill.
+    pub files: usize,
+    /// Bytes of one file.
+    pub file: u64,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self {
+            skills: 1_000,
+            bytes: 1024 * 1024 * 1024,
+            files: 2_000,
+            file: 32 * 1024 * 1024,
+        }
+    }
+}
+
+/// The parts of an account's store.
+pub struct StoreParts {
+    /// The user of the account.
+    pub user: UserId,
+    /// Their records.
+    pub records: Arc<dyn Transactions>,
+    /// Their content.
+    pub blobs: Arc<dyn Blobs>,
+    /// The folder of the checkout.
+    pub folder: PathBuf,
+    /// The limits.
+    pub limits: StoreLimits,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The skills of an account.
+pub struct StoredSkills {
+    user: UserId,
+    records: Arc<dyn Transactions>,
+    blobs: Arc<dyn Blobs>,
+    checkout: Arc<Checkout>,
+    limits: StoreLimits,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+    /// Held by the one change that is made.
+    writing: tokio::sync::Mutex<()>,
+    reported: Sender<Revision>,
+}
+
+/// A skill as its records say.
+#[derive(Clone)]
+struct Entry {
+    /// The version of its record.
+    version: Version,
+    created: i64,
+    /// The id of its manifest.
+    id: String,
+    manifest: Arc<Manifest>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The skills by their folders.
+    entries: BTreeMap<String, Entry>,
+    library: Arc<Library>,
+    switches: Switches,
+}
+
+impl StoredSkills {
+    /// Reads the skills of an account, and repairs its checkout.
+    ///
+    /// # Errors
+    /// The records can't be read, or the checkout can't be written.
+    pub async fn open(parts: StoreParts) -> Result<Self, PortError> {
+        let store = Self {
+            user: parts.user,
+            checkout: Arc::new(Checkout::new(parts.folder)),
+            records: parts.records,
+            blobs: parts.blobs,
+            limits: parts.limits,
+            clock: parts.clock,
+            state: Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
+            reported: Sender::new(Revision::default().next()),
+        };
+        let entries = store.read_all().await?;
+        let current: HashMap<String, Manifest> = entries
+            .values()
+            .map(|entry| (entry.id.clone(), (*entry.manifest).clone()))
+            .collect();
+        let repaired = blocking(|| store.checkout.reconcile(&current));
+        repaired.map_err(|error| broken(&error))?;
+        let switches = Switches::read(&*store.records).await?;
+        let library = store.assemble(&entries, Revision::default().next())?;
+        *store.lock() = State {
+            entries,
+            library,
+            switches,
+        };
+        Ok(store)
+    }
+
+    async fn read_all(&self) -> Result<BTreeMap<String, Entry>, PortError> {
+        let prefix = RecordKey::new("skill")?;
+        let mut entries = BTreeMap::new();
+        for (key, record) in self.records.list(&prefix).await? {
+            let unreadable = |error: serde_json::Error| {
+                PortError::Unavailable(format!("{} can't be read: {error}", record.place))
+            };
+            let stored: StoredSkill = serde_json::from_slice(&record.value).map_err(unreadable)?;
+            let manifest = self.records.get(&manifest_key(&stored.manifest)?).await?;
+            let missing = || PortError::Unavailable(format!("the manifest of {key} is missing"));
+            let manifest = manifest.ok_or_else(missing)?;
+            let manifest: Manifest = serde_json::from_slice(&manifest.value).map_err(unreadable)?;
+            let entry = Entry {
+                version: record.version,
+                created: stored.created,
+                id: stored.manifest,
+                manifest: Arc::new(manifest),
+            };
+            entries.insert(entry.manifest.folder.clone(), entry);
+        }
+        Ok(entries)
+    }
+
+    fn assemble(
+        &self,
+        entries: &BTreeMap<String, Entry>,
+        revision: Revision,
+    ) -> Result<Arc<Library>, PortError> {
+        let root = self.checkout.folder().to_string_lossy().into_owned();
+        let skills = entries.values().map(|entry| entry.manifest.skill(&root));
+        let skills = skills.map(|skill| skill.map(Arc::new));
+        let skills = skills.collect::<Result<Vec<_>, _>>()?;
+        let source = Source {
+            id: SOURCE.into(),
+            kind: SourceKind::Account,
+            root,
+            project: None,
+        };
+        Ok(Arc::new(
+            Library::new(vec![source], skills, Vec::new()).at(revision),
+        ))
+    }
+
+    /// The places of the checkout that somebody changed by hand, and copies of what was changed before.
+    pub fn changed_by_hand(&self) -> Vec<PathBuf> {
+        let entries = self.lock().entries.clone();
+        let current = entries.into_values();
+        let current = current.map(|entry| (entry.id, (*entry.manifest).clone()));
+        blocking(|| self.checkout.differences(&current.collect()))
+    }
+
+    /// The account's own skills. Their revision counts the changes of its switches, too.
+    fn own(&self) -> Arc<Library> {
+        Arc::clone(&self.lock().library)
+    }
+
+    /// The identities of the skills that the account disabled.
+    fn disabled(&self) -> BTreeSet<String> {
+        self.lock().switches.disabled.clone()
+    }
+
+    /// Enables or disables a skill that the account sees; answers whether that changed anything.
+    async fn switch(&self, identity: &str, enabled: bool) -> Result<bool, PortError> {
+        let _writing = self.writing.lock().await;
+        let changed = Switches::update(&*self.records, identity, enabled).await?;
+        let switches = Switches::read(&*self.records).await?;
+        let mut state = self.lock();
+        state.switches = switches;
+        let revision = state.library.revision().next();
+        state.library = self.assemble(&state.entries, revision)?;
+        drop(state);
+        self.reported.send_replace(revision);
+        Ok(changed)
+    }
+
+    /// The bytes of all skills.
+    pub fn bytes(&self) -> u64 {
+        let state = self.lock();
+        let manifests = state.entries.values().map(|entry| entry.manifest.bytes());
+        manifests.sum()
+    }
+
+    /// The entry of a skill as the caller knows it.
+    fn entry(&self, skill: &Skill) -> Result<Entry, PortError> {
+        let state = self.lock();
+        let entry = state.entries.get(skill.folder.as_str());
+        let entry = entry.filter(|_| *skill.source == *SOURCE).cloned();
+        entry.ok_or(PortError::NotFound)
+    }
+
+    /// The same, if the skill is still the version that the caller knows.
+    fn current_entry(&self, skill: &Skill) -> Result<Entry, PortError> {
+        let entry = self.entry(skill)?;
+        let now = entry.manifest.skill("")?;
+        if now.digest() == skill.digest() {
+            Ok(entry)
+        } else {
+            Err(PortError::Conflict(format!(
+                "the skill `{}` changed meanwhile",
+                skill.name
+            )))
+        }
+    }
+
+    async fn content(&self, digest: &Digest, limit: u64) -> Result<FileContent, PortError> {
+        self.blobs.get(digest, limit).await
+    }
+
+    async fn lease(&self, entry: &Entry) -> Result<Lease, PortError> {
+        let find = || self.checkout.lease(&entry.id, &entry.manifest);
+        for _ in 0..2 {
+            let found = blocking(find).map_err(|error| broken(&error))?;
+            if let Some(lease) = found {
+                return Ok(lease);
+            }
+            self.check_out(entry).await?;
+        }
+        let why = "the folder of the skill changes all the time";
+        Err(PortError::Unavailable(why.to_owned()))
+    }
+
+    /// Makes the folder of a version from its blobs.
+    async fn check_out(&self, entry: &Entry) -> Result<(), PortError> {
+        let mut contents = Vec::new();
+        for file in &entry.manifest.files {
+            contents.push(self.content(&file.digest, u64::MAX).await?.bytes);
+        }
+        let files = entry.manifest.files.iter().zip(&contents);
+        let files: Vec<NewFile<'_>> = files
+            .map(|(file, bytes)| NewFile {
+                path: &file.path,
+                bytes: bytes.into(),
+                is_executable: file.is_executable,
+            })
+            .collect();
+        let made = blocking(|| {
+            let (temporary, _) = self.checkout.stage(&entry.manifest.folder, &files)?;
+            self.checkout.settle(&temporary, &entry.id)
+        });
+        made.map_err(|error| broken(&error))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SkillStore for StoredSkills {
+    fn library(&self) -> Pending<'_, Arc<Library>> {
+        ready(Ok(Arc::clone(&self.lock().library)))
+    }
+
+    fn changed(&self, since: Revision) -> Pending<'_, Revision> {
+        let mut reported = self.reported.subscribe();
+        Box::pin(async move {
+            let another = reported.wait_for(|revision| *revision != since).await;
+            another
+                .map(|revision| *revision)
+                .map_err(|error| PortError::Other(Box::new(error)))
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        Box::pin(async move {
+            if path.is_root() {
+                return Err(PortError::IsAFolder);
+            }
+            let file = skill.files.binary_search_by(|file| file.path.cmp(path));
+            let file = file.ok().and_then(|at| skill.files.get(at));
+            let Some(file) = file else {
+                let is_folder = skill.files.iter().any(|file| file.path.is_within(path));
+                return Err(if is_folder {
+                    PortError::IsAFolder
+                } else {
+                    PortError::NotFound
+                });
+            };
+            let digest = file.digest.ok_or(PortError::NotFound)?;
+            self.content(&digest, limit).await
+        })
+    }
+
+    /// The space's switches decide about that.
+    fn set_enabled<'a>(&'a self, _skill: &'a Skill, _enabled: bool) -> Pending<'a, bool> {
+        let why = "the switches of an account are kept beside its skills";
+        ready(Err(PortError::Denied(why.to_owned())))
+    }
+
+    fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>> {
+        Box::pin(async move {
+            let path = SkillPath::new(gongfu_core::skill::SKILL_FILE);
+            let path = path.map_err(|error| PortError::Other(error.into()))?;
+            let file = FileEdit {
+                path: &path,
+                content: Some(document),
+                is_executable: None,
+            };
+            self.create_version(name, &[file]).await
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        Box::pin(self.write_file(skill, path, change))
+    }
+
+    fn create_whole<'a>(
+        &'a self,
+        name: &'a SkillName,
+        files: &'a [FileEdit<'a>],
+    ) -> Pending<'a, Arc<Skill>> {
+        Box::pin(self.create_version(name, files))
+    }
+
+    fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
+        Box::pin(self.edit_version(skill, edits))
+    }
+
+    fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
+        Box::pin(self.delete_skill(skill))
+    }
+}
+
+impl Materialize for StoredSkills {
+    fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
+        Box::pin(async move { self.lease(&self.current_entry(skill)?).await })
+    }
+}
+
+/// A failure of the checkout.
+fn broken(error: &io::Error) -> PortError {
+    PortError::Unavailable(format!(
+        "the folder of the account's skills can't be used: {}",
+        disk::write_reason(error)
+    ))
+}

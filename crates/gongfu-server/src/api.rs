@@ -1,0 +1,320 @@
+//! The REST API of a server with accounts.
+//!
+//! One list of endpoints; the routes, the checks and the documentation follow from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::IntoResponse as _;
+use axum::routing::{MethodFilter, MethodRouter, get, on};
+use axum::{Json, Router, middleware};
+use gongfu_core::account::{Scope, Scopes};
+use gongfu_core::port::{Clock, LogChain};
+use gongfu_core::registry::Accounts;
+use gongfu_hub::{Catalog, Profile};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use self::endpoint::{Access, Endpoint, Refusal, ReplyBody, RequestBody};
+use self::idempotency::Idempotency;
+use self::request::Places;
+use self::schema::TypeSchema;
+use crate::path::MCP_PATH;
+use crate::problem::Problem;
+use crate::rate::RateLimits;
+use crate::state::AppState;
+
+mod admin;
+mod approval;
+mod audit;
+mod auth;
+mod context;
+mod credential;
+mod endpoint;
+mod idempotency;
+mod json;
+mod openapi;
+mod page;
+mod request;
+mod revocation;
+mod schema;
+mod skill;
+mod skill_file;
+mod token;
+mod tool;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use credential::{authenticate_admin, authenticate_mcp};
+
+/// The path of the documentation for programs.
+const OPENAPI_PATH: &str = "/openapi.json";
+/// The path of the metadata of protected resources (RFC 9728).
+const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// The long bodies that are in memory at once.
+const MAX_UPLOADS: usize = 8;
+
+/// The parts of a server with accounts.
+pub struct ApiParts {
+    /// The accounts.
+    pub accounts: Accounts,
+    /// The tools, and the gate in front of them.
+    pub catalog: Arc<Catalog>,
+    /// The tools of a credential that names no profile.
+    pub profiles: Vec<Profile>,
+    /// The logs of the server itself, for its audit.
+    pub logs: Arc<dyn LogChain>,
+    /// The limits on how often somebody may ask.
+    pub rates: Arc<RateLimits>,
+}
+
+/// The API of a server with accounts.
+pub(crate) struct Api {
+    pub(crate) parts: ApiParts,
+    /// The URL of MCP as clients see it: the audience of access tokens for it.
+    pub(crate) mcp_url: String,
+    clock: Arc<dyn Clock>,
+    idempotency: Arc<Idempotency>,
+    /// Bounds the long bodies that are in memory at once.
+    uploads: Semaphore,
+}
+
+/// Makes the list of endpoints.
+macro_rules! endpoints {
+    ($($family:ident::$endpoint:ident,)+) => {
+        fn entries() -> Vec<Entry> {
+            vec![$(Entry::of::<$family::$endpoint>(stringify!($family)),)+]
+        }
+    };
+}
+
+endpoints! {
+    auth::AuthRegister,
+    auth::AuthLogin,
+    auth::AuthRefresh,
+    auth::AuthLogout,
+    user::UserRead,
+    user::UserChange,
+    user::UserDelete,
+    user::PasswordChange,
+    token::TokenList,
+    token::TokenCreate,
+    token::TokenRevoke,
+    skill::SkillList,
+    skill::SkillCreate,
+    skill::SkillRead,
+    skill::SkillChange,
+    skill::SkillDelete,
+    skill::SkillActivate,
+    skill::SkillDeactivate,
+    skill_file::SkillUpload,
+    skill_file::SkillDownload,
+    skill_file::FileList,
+    skill_file::FileRead,
+    skill_file::FileWrite,
+    skill_file::FileDelete,
+    tool::ToolList,
+    tool::ToolCall,
+    tool::SkillFind,
+    approval::ApprovalRead,
+    approval::ApprovalReply,
+    audit::AuditRead,
+    audit::ServerAuditRead,
+    audit::ServerAuditVerify,
+    admin::AccountList,
+    admin::AccountCreate,
+    admin::AccountRead,
+    admin::AccountEnable,
+    admin::AccountDisable,
+    admin::AccountDelete,
+}
+
+/// An endpoint as data, and its route.
+struct Entry {
+    family: &'static str,
+    name: &'static str,
+    method: Method,
+    path: &'static str,
+    access: Access,
+    success: Vec<u16>,
+    body: RequestBody,
+    headers: &'static [&'static str],
+    refusals: &'static [Refusal],
+    reply: ReplyBody,
+    reply_schema: TypeSchema,
+    places: Arc<Places>,
+    route: fn(MethodRouter<AppState>, Arc<Api>, Arc<Places>) -> MethodRouter<AppState>,
+}
+
+impl Entry {
+    fn of<E: Endpoint>(family: &'static str) -> Self {
+        let success = [Some(E::SUCCESS), E::OTHER_SUCCESS];
+        Self {
+            family,
+            name: E::NAME,
+            method: E::METHOD,
+            path: E::PATH,
+            access: E::ACCESS,
+            success: success
+                .into_iter()
+                .flatten()
+                .map(|status| status.as_u16())
+                .collect(),
+            body: E::BODY,
+            headers: E::HEADERS,
+            refusals: E::REFUSALS,
+            reply: E::REPLY,
+            reply_schema: schema::of::<E::Reply>(),
+            places: Arc::new(request::places::<E>()),
+            route: route::<E>,
+        }
+    }
+}
+
+/// Adds an endpoint to the methods of its path.
+fn route<E: Endpoint>(
+    methods: MethodRouter<AppState>,
+    api: Arc<Api>,
+    places: Arc<Places>,
+) -> MethodRouter<AppState> {
+    let filter = match E::METHOD {
+        Method::GET => MethodFilter::GET,
+        Method::PUT => MethodFilter::PUT,
+        Method::DELETE => MethodFilter::DELETE,
+        _ => MethodFilter::POST,
+    };
+    methods.merge(on(
+        filter,
+        move |State(state): State<AppState>, request: Request| {
+            request::answer::<E>(state, Arc::clone(&api), Arc::clone(&places), request)
+        },
+    ))
+}
+
+impl Api {
+    pub(crate) fn new(parts: ApiParts, clock: Arc<dyn Clock>) -> Self {
+        let issuer = parts.accounts.settings().issuer.trim_end_matches('/');
+        Self {
+            mcp_url: format!("{issuer}{MCP_PATH}"),
+            parts,
+            clock,
+            idempotency: Arc::default(),
+            uploads: Semaphore::new(MAX_UPLOADS),
+        }
+    }
+
+    /// The URL of the server as clients see it: the audience of access tokens for the API.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.parts.accounts.settings().issuer
+    }
+
+    /// The way to a credential, for `WWW-Authenticate` (RFC 6750, RFC 9728).
+    pub(crate) fn challenge(&self) -> String {
+        let issuer = self.issuer().trim_end_matches('/');
+        let scopes = Scopes::usual();
+        format!(
+            "Bearer resource_metadata=\"{issuer}{RESOURCE_PATH}{MCP_PATH}\", scope=\"{scopes}\""
+        )
+    }
+
+    /// The metadata of MCP as a protected resource (RFC 9728).
+    fn resource(&self) -> Value {
+        let scopes: Vec<&str> = Scopes::of_user(true).iter().map(Scope::as_str).collect();
+        json!({
+            "resource": self.mcp_url,
+            "authorization_servers": [self.issuer()],
+            "scopes_supported": scopes,
+            "bearer_methods_supported": ["header"],
+            "resource_name": "gongfu",
+        })
+    }
+
+    /// The routes.
+    pub(crate) fn routes(self: &Arc<Self>) -> Router<AppState> {
+        let mut methods: BTreeMap<&str, (MethodRouter<AppState>, Vec<String>)> = BTreeMap::new();
+        let entries = entries();
+        let document = Arc::new(openapi::document(&entries, self.issuer()));
+        for entry in entries {
+            let (router, allowed) = methods.remove(entry.path).unwrap_or_default();
+            let router = (entry.route)(router, Arc::clone(self), entry.places);
+            let mut names = allowed;
+            names.push(entry.method.to_string());
+            if entry.method == Method::GET {
+                names.push("HEAD".to_owned());
+            }
+            methods.insert(entry.path, (router, names));
+        }
+        let mut routes = Router::new();
+        for (path, (router, allowed)) in methods {
+            routes = routes.route(path, router.fallback(other_method(allowed.join(", "))));
+        }
+        let resource = Arc::new(self.resource());
+        for path in [
+            RESOURCE_PATH.to_owned(),
+            format!("{RESOURCE_PATH}{MCP_PATH}"),
+        ] {
+            routes = routes.route(&path, document_of(&resource));
+        }
+        routes
+            .route(OPENAPI_PATH, document_of(&document))
+            .merge(page::routes())
+    }
+
+    /// Lets only identified callers reach a service.
+    pub(crate) fn protect_mcp(
+        self: &Arc<Self>,
+        routes: Router<AppState>,
+        state: &AppState,
+    ) -> Router<AppState> {
+        let known = (state.clone(), Arc::clone(self));
+        routes.route_layer(middleware::from_fn_with_state(known, authenticate_mcp))
+    }
+
+    /// Lets only admins reach a service.
+    pub(crate) fn protect_admin(
+        self: &Arc<Self>,
+        routes: Router<AppState>,
+        state: &AppState,
+    ) -> Router<AppState> {
+        let known = (state.clone(), Arc::clone(self));
+        routes.route_layer(middleware::from_fn_with_state(known, authenticate_admin))
+    }
+}
+
+/// A document that everybody may read.
+fn document_of(document: &Arc<Value>) -> MethodRouter<AppState> {
+    let document = Arc::clone(document);
+    let read = move || async move { Json(Value::clone(&document)) };
+    get(read).fallback(other_method("GET, HEAD".to_owned()))
+}
+
+/// Refuses a method that a path doesn't have.
+fn other_method(
+    allowed: String,
+) -> impl Fn(State<AppState>) -> std::future::Ready<axum::response::Response>
++ Clone
++ Send
++ Sync
++ 'static {
+    move |State(state): State<AppState>| {
+        let problem = Problem::MethodWrong(allowed.clone().into());
+        std::future::ready(state.problem(problem).into_response())
+    }
+}
+
+/// The path of an endpoint as a label, for metrics.
+pub(crate) fn label(matched: &str) -> Option<&'static str> {
+    static PATHS: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
+    let paths = PATHS.get_or_init(|| {
+        let endpoints = entries().into_iter().map(|entry| entry.path);
+        endpoints
+            .chain([OPENAPI_PATH, RESOURCE_PATH, page::PATH])
+            .collect()
+    });
+    paths.iter().copied().find(|path| *path == matched)
+}

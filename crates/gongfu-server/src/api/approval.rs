@@ -1,0 +1,152 @@
+//! Approvals: the calls of agents that wait for the caller.
+
+use gongfu_core::approval::{Answer as Given, AnswerTarget, Approval, Scope as Validity};
+use gongfu_core::port::Timestamp;
+use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, Reply};
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::endpoint::{Access, Answer, Endpoint, Refusal};
+use crate::problem::Problem;
+
+/// The record of a call that needs a person.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ApprovalItem {
+    /// The id.
+    id: String,
+    /// The tool.
+    tool: String,
+    /// The action.
+    what: String,
+    /// Everything else that decides what the call does.
+    details: Vec<String>,
+    /// The reason why a person is asked.
+    reason: String,
+    /// The project that an answer for always trusts, instead of this one call.
+    trust: Option<String>,
+    /// The time of the last such call (RFC 3339).
+    asked_at: String,
+    /// `waiting`, `allowed_once`, `allowed_always` or `denied`.
+    state: &'static str,
+    /// The deadline of the question or the end of the answer (RFC 3339); null for an answer without an end.
+    until: Option<String>,
+}
+
+impl From<Approval> for ApprovalItem {
+    fn from(approval: Approval) -> Self {
+        Self {
+            id: approval.id,
+            tool: approval.tool,
+            what: approval.what,
+            details: approval.details,
+            reason: approval.reason,
+            trust: approval.trust,
+            asked_at: Timestamp(approval.asked).to_string(),
+            state: match approval.answer {
+                Given::Waiting => "waiting",
+                Given::Allowed(Validity::Once) => "allowed_once",
+                Given::Allowed(Validity::Always) => "allowed_always",
+                Given::Denied => "denied",
+            },
+            until: approval.until.map(|until| Timestamp(until).to_string()),
+        }
+    }
+}
+
+/// Approvals.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ApprovalPage {
+    /// The approvals, the oldest first.
+    items: Vec<ApprovalItem>,
+    /// The number of all.
+    total: usize,
+}
+
+/// List the calls of agents that wait for you, and your answers that are still valid.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApprovalRead {}
+
+impl Endpoint for ApprovalRead {
+    const NAME: &'static str = "approval_list";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/api/v1/approvals";
+    const ACCESS: Access = Access::Person;
+    type Reply = ApprovalPage;
+
+    async fn answer(self, context: &Context) -> Result<Answer<ApprovalPage>, Problem> {
+        let actor = context.actor()?;
+        let approvals = context.catalog().operate(ApprovalList {}, &actor).await?;
+        let items: Vec<ApprovalItem> = approvals.into_iter().map(ApprovalItem::from).collect();
+        let total = items.len();
+        Ok(Answer::from(ApprovalPage { items, total }))
+    }
+}
+
+/// A person's decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Decision {
+    Allow,
+    Deny,
+}
+
+/// The calls that a decision is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum For {
+    #[default]
+    Once,
+    Always,
+}
+
+/// Allow or deny a call of an agent.
+///
+/// Allowing it once is for the next such call; always is for every call with the same arguments. Denying it once is for
+/// an hour.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApprovalReply {
+    /// The id of the approval, or at least its first eight digits.
+    #[schemars(length(min = 8, max = 64))]
+    id: String,
+    /// The decision.
+    decision: Decision,
+    /// The calls that it is for: `once` or `always`.
+    #[serde(default)]
+    scope: For,
+    /// The time for which it is valid, in hours; without it, without an end.
+    #[schemars(range(min = 1, max = 87_600))]
+    hours: Option<u32>,
+}
+
+impl Endpoint for ApprovalReply {
+    const NAME: &'static str = "approval_answer";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/api/v1/approvals/{id}";
+    const ACCESS: Access = Access::Person;
+    const REFUSALS: &'static [Refusal] = &[Refusal {
+        status: 404,
+        codes: &["NOT_FOUND"],
+    }];
+    type Reply = ApprovalItem;
+
+    async fn answer(self, context: &Context) -> Result<Answer<ApprovalItem>, Problem> {
+        let answer = ApprovalAnswer {
+            approval: self.id,
+            target: AnswerTarget::Any,
+            reply: match (self.decision, self.scope) {
+                (Decision::Allow, For::Once) => Reply::Once,
+                (Decision::Allow, For::Always) => Reply::Always,
+                (Decision::Deny, For::Once) => Reply::No,
+                (Decision::Deny, For::Always) => Reply::Never,
+            },
+            hours: self.hours,
+        };
+        let answered = context.catalog().operate(answer, &context.actor()?).await?;
+        let approval = answered.ok_or(Problem::NotFound("approval"))?;
+        Ok(Answer::from(ApprovalItem::from(approval)))
+    }
+}

@@ -1,0 +1,83 @@
+//! The context of a request: the caller, and the parts that an endpoint uses.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use gongfu_core::account::{Actor, Role};
+use gongfu_core::port::Timestamp;
+use gongfu_core::registry::{Accounts, Credential, Identity};
+use gongfu_core::text::clipped;
+use gongfu_hub::Catalog;
+use http::HeaderMap;
+use http::header::{HeaderName, USER_AGENT};
+
+use super::Api;
+use crate::problem::Problem;
+use crate::rate::HashingPermit;
+
+/// The most characters of a client's name that are kept.
+const MAX_CLIENT: usize = 200;
+
+/// The context of a request, beside its input.
+pub(crate) struct Context {
+    pub(super) api: Arc<Api>,
+    pub(super) identity: Option<Arc<Identity>>,
+    /// The address of the client.
+    pub(super) address: IpAddr,
+    pub(super) headers: HeaderMap,
+    /// The body, where the endpoint takes bytes or a form.
+    pub(super) body: Bytes,
+}
+
+impl Context {
+    /// The user and their credential.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody.
+    pub(super) fn identity(&self) -> Result<&Identity, Problem> {
+        self.identity.as_deref().ok_or(Problem::CredentialMissing)
+    }
+
+    pub(super) fn accounts(&self) -> &Accounts {
+        &self.api.parts.accounts
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.api.parts.catalog
+    }
+
+    /// The caller for the gate: an API token is an agent's, an access token a person's.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody.
+    pub(super) fn actor(&self) -> Result<Actor, Problem> {
+        let identity = self.identity()?;
+        let role = match identity.credential {
+            Credential::ApiToken(_) => Role::ExternalAgent,
+            Credential::SignIn(_) => Role::Developer,
+        };
+        let client = self.header(USER_AGENT).unwrap_or("rest");
+        Ok(identity.actor(
+            role,
+            clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER),
+        ))
+    }
+
+    /// A header as text.
+    pub(super) fn header(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.api.clock.now()
+    }
+
+    /// Permission to hash a password.
+    ///
+    /// # Errors
+    /// Too many requests wait for it.
+    pub(super) fn hashing(&self) -> Result<HashingPermit, Problem> {
+        self.api.parts.rates.hashing().map_err(Problem::RateLimited)
+    }
+}

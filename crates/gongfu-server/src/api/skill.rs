@@ -1,0 +1,377 @@
+//! Skills: listed, created, shown, changed, deleted, enabled.
+
+use gongfu_core::account::Scope;
+use gongfu_hub::surface::skill_edit::{StoredSkillCreate, StoredSkillDelete, StoredSkillDescribe};
+use gongfu_hub::surface::stored_skill::{StoredSkill, StoredSkillList, StoredSkillShow};
+use gongfu_hub::surface::switch::SkillSwitch;
+use http::header::IF_MATCH;
+use http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::context::Context;
+use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
+use super::token::MAX_PAGE;
+use crate::problem::Problem;
+
+/// The path of all skills.
+pub(super) const PATH: &str = "/api/v1/skills";
+pub(super) const READ: Access = Access::Scopes(&[Scope::SkillsRead]);
+pub(super) const WRITE: Access = Access::Scopes(&[Scope::SkillsWrite]);
+pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+pub(super) const UNKNOWN: Refusal = Refusal {
+    status: 404,
+    codes: &["SKILL_NOT_FOUND"],
+};
+pub(super) const READ_ONLY: Refusal = Refusal {
+    status: 403,
+    codes: &["SOURCE_READ_ONLY"],
+};
+pub(super) const CONFLICT: Refusal = Refusal {
+    status: 409,
+    codes: &["CONFLICT", "SKILL_EXISTS"],
+};
+pub(super) const OUTDATED: Refusal = Refusal {
+    status: 412,
+    codes: &["PRECONDITION_FAILED"],
+};
+pub(super) const INVALID: Refusal = Refusal {
+    status: 422,
+    codes: &["SKILL_INVALID", "INVALID_ARGUMENT", "INVALID_FILE_PATH"],
+};
+pub(super) const FULL: Refusal = Refusal {
+    status: 429,
+    codes: &["QUOTA_EXCEEDED"],
+};
+
+/// A skill.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SkillReply {
+    /// The id, which stays when the content changes.
+    id: String,
+    /// The name.
+    name: String,
+    /// The unique name.
+    full_name: String,
+    /// Its purpose, and when to use it.
+    description: String,
+    /// The id of its source.
+    source: String,
+    /// False for a disabled skill.
+    is_active: bool,
+    /// The number of its files.
+    files: usize,
+    /// The length of all files in bytes.
+    bytes: u64,
+    /// The digest of its content; in quotes it is the `ETag`.
+    digest: String,
+    /// The number of errors that a check finds.
+    errors: usize,
+    /// The number of warnings that a check finds.
+    warnings: usize,
+    /// Every field of its frontmatter.
+    frontmatter: Map<String, Value>,
+}
+
+impl From<StoredSkill> for SkillReply {
+    fn from(stored: StoredSkill) -> Self {
+        let StoredSkill { id, skill } = stored;
+        Self {
+            id,
+            name: skill.name.to_string(),
+            full_name: skill.full_name.to_string(),
+            description: skill.description.clone(),
+            source: skill.source.to_string(),
+            is_active: skill.enabled,
+            files: skill.files.len(),
+            bytes: skill.bytes(),
+            digest: skill.digest().to_string(),
+            errors: skill.findings.errors,
+            warnings: skill.findings.warnings,
+            frontmatter: serde_json::from_str(&skill.frontmatter).unwrap_or_default(),
+        }
+    }
+}
+
+impl From<StoredSkill> for Answer<SkillReply> {
+    fn from(stored: StoredSkill) -> Self {
+        let tag = etag(&stored);
+        Self::from(SkillReply::from(stored)).etag(tag)
+    }
+}
+
+/// The version of a skill, as an `ETag`.
+pub(super) fn etag(stored: &StoredSkill) -> String {
+    format!("\"{}\"", stored.skill.digest())
+}
+
+/// The digest that the skill must still have, as `If-Match` says.
+pub(super) fn expected(context: &Context) -> Result<Option<String>, Problem> {
+    let mut values = context.headers.get_all(IF_MATCH).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let value = value.to_str().unwrap_or_default().trim();
+    if value.contains(',') || values.next().is_some() {
+        let why = "`If-Match` has several tags; send the one that you read";
+        return Err(Problem::Malformed(why.to_owned()));
+    }
+    // A weak tag matches no version (RFC 9110, section 13.1.1).
+    Ok((value != "*").then(|| value.trim_matches('"').to_owned()))
+}
+
+/// A page of skills.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SkillPage {
+    /// The skills, in the order of precedence.
+    items: Vec<SkillReply>,
+    /// The number of all.
+    total: usize,
+    /// Leads to the next page; null on the last one.
+    next_cursor: Option<String>,
+}
+
+/// List your skills, disabled ones included.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillList {
+    /// The number of skills to leave out at the start.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000))]
+    skip: usize,
+    /// The most skills of the page (20).
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    #[schemars(length(min = 1, max = 64))]
+    cursor: Option<String>,
+}
+
+impl Endpoint for SkillList {
+    const NAME: &'static str = "skill_list";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = PATH;
+    const ACCESS: Access = READ;
+    type Reply = SkillPage;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillPage>, Problem> {
+        let actor = context.actor()?;
+        let all = context
+            .catalog()
+            .operate(StoredSkillList {}, &actor)
+            .await?;
+        let total = all.len();
+        let start = match &self.cursor {
+            None => 0,
+            Some(cursor) => {
+                let at = all.iter().position(|stored| stored.id == *cursor);
+                let why = "it isn't a cursor of this list, or its skill is gone";
+                at.ok_or_else(|| Problem::field("cursor", why))? + 1
+            }
+        };
+        let start = start.saturating_add(self.skip).min(total);
+        let limit = self.limit.unwrap_or(20).min(MAX_PAGE);
+        let page: Vec<StoredSkill> = all.into_iter().skip(start).take(limit).collect();
+        let last = page.last().map(|stored| stored.id.clone());
+        let has_more = start + page.len() < total;
+        Ok(Answer::from(SkillPage {
+            items: page.into_iter().map(SkillReply::from).collect(),
+            total,
+            next_cursor: last.filter(|_| has_more),
+        }))
+    }
+}
+
+/// Create a skill: a SKILL.md with this name, description and instructions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillCreate {
+    /// The name: lower-case letters, digits and single hyphens.
+    #[schemars(length(min = 1, max = 64), extend("pattern" = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$", "example" = "pdf-tools"))]
+    name: String,
+    /// Its purpose, and when to use it. Agents find it by this.
+    #[schemars(length(min = 1, max = 1_024), extend("pattern" = "\\S", "example" = "Merges PDF files. Use it for reports."))]
+    description: String,
+    /// The instructions in Markdown; without them, a template to fill in.
+    #[serde(default)]
+    #[schemars(length(max = 1_000_000))]
+    instructions: String,
+}
+
+impl Endpoint for SkillCreate {
+    const NAME: &'static str = "skill_create";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = PATH;
+    const ACCESS: Access = WRITE;
+    const SUCCESS: StatusCode = StatusCode::CREATED;
+    const HEADERS: &'static [&'static str] = &[IDEMPOTENCY_KEY];
+    const REFUSALS: &'static [Refusal] = &[CONFLICT, INVALID, FULL];
+    type Reply = SkillReply;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        let create = StoredSkillCreate {
+            name: self.name,
+            description: self.description,
+            instructions: self.instructions,
+        };
+        let stored = context.catalog().operate(create, &context.actor()?).await?;
+        let location = format!("{PATH}/{}", stored.id);
+        Ok(Answer::from(stored).location(location))
+    }
+}
+
+/// Show a skill.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillRead {
+    /// The id of the skill.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+impl Endpoint for SkillRead {
+    const NAME: &'static str = "skill_read";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/api/v1/skills/{id}";
+    const ACCESS: Access = READ;
+    const REFUSALS: &'static [Refusal] = &[UNKNOWN];
+    type Reply = SkillReply;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        let show = StoredSkillShow { skill: self.id };
+        let stored = context.catalog().operate(show, &context.actor()?).await?;
+        Ok(Answer::from(stored))
+    }
+}
+
+/// Change the description and the instructions of a skill. Other fields of its SKILL.md stay.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillChange {
+    /// The id of the skill.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// The new description; without it, the old one stays.
+    #[schemars(length(min = 1, max = 1_024), extend("pattern" = "\\S"))]
+    description: Option<String>,
+    /// The new instructions in Markdown; without them, the old ones stay.
+    #[schemars(length(max = 1_000_000))]
+    instructions: Option<String>,
+}
+
+impl Endpoint for SkillChange {
+    const NAME: &'static str = "skill_change";
+    const METHOD: Method = Method::PUT;
+    const PATH: &'static str = "/api/v1/skills/{id}";
+    const ACCESS: Access = WRITE;
+    const HEADERS: &'static [&'static str] = &["If-Match"];
+    const REFUSALS: &'static [Refusal] = &[READ_ONLY, UNKNOWN, CONFLICT, OUTDATED, INVALID, FULL];
+    type Reply = SkillReply;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        let describe = StoredSkillDescribe {
+            skill: self.id,
+            expected: expected(context)?,
+            description: self.description,
+            instructions: self.instructions,
+        };
+        let stored = context
+            .catalog()
+            .operate(describe, &context.actor()?)
+            .await?;
+        Ok(Answer::from(stored))
+    }
+}
+
+/// Delete a skill with all its files.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillDelete {
+    /// The id of the skill.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+impl Endpoint for SkillDelete {
+    const NAME: &'static str = "skill_delete";
+    const METHOD: Method = Method::DELETE;
+    const PATH: &'static str = "/api/v1/skills/{id}";
+    const ACCESS: Access = WRITE;
+    const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
+    const HEADERS: &'static [&'static str] = &["If-Match"];
+    const REFUSALS: &'static [Refusal] = &[READ_ONLY, UNKNOWN, CONFLICT, OUTDATED];
+    const REPLY: ReplyBody = ReplyBody::Nothing;
+    type Reply = ();
+
+    async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
+        let delete = StoredSkillDelete {
+            skill: self.id,
+            expected: expected(context)?,
+        };
+        context.catalog().operate(delete, &context.actor()?).await?;
+        Ok(Answer::nothing())
+    }
+}
+
+/// Enables or disables the skill with an id.
+async fn switch(
+    context: &Context,
+    id: String,
+    enabled: bool,
+) -> Result<Answer<SkillReply>, Problem> {
+    let (actor, catalog) = (context.actor()?, context.catalog());
+    let show = || StoredSkillShow { skill: id.clone() };
+    let stored = catalog.operate(show(), &actor).await?;
+    let switch = SkillSwitch {
+        skill: stored.skill.full_name.to_string(),
+        enabled,
+    };
+    catalog.operate(switch, &actor).await?;
+    Ok(Answer::from(catalog.operate(show(), &actor).await?))
+}
+
+/// Enable a skill.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillActivate {
+    /// The id of the skill.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+impl Endpoint for SkillActivate {
+    const NAME: &'static str = "skill_activate";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/api/v1/skills/{id}/activate";
+    const ACCESS: Access = Access::Person;
+    const REFUSALS: &'static [Refusal] = &[UNKNOWN];
+    type Reply = SkillReply;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        switch(context, self.id, true).await
+    }
+}
+
+/// Disable a skill: agents don't see it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkillDeactivate {
+    /// The id of the skill.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+impl Endpoint for SkillDeactivate {
+    const NAME: &'static str = "skill_deactivate";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/api/v1/skills/{id}/deactivate";
+    const ACCESS: Access = Access::Person;
+    const REFUSALS: &'static [Refusal] = &[UNKNOWN];
+    type Reply = SkillReply;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        switch(context, self.id, false).await
+    }
+}

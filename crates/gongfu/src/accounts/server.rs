@@ -1,0 +1,189 @@
+//! A running server with accounts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_core::dependency::Installs;
+use gongfu_core::port::{Clock, Materialize, SkillStore};
+use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
+use gongfu_files::disk::{self, Root};
+use gongfu_files::{Home, PrivatePaths};
+use gongfu_hub::{AuditObserver, Catalog, Quota};
+use gongfu_library::SharedSkills;
+use gongfu_server::{MCP_PATH, OAuthParts, RateLimits, RateSettings};
+use tokio::task::JoinHandle;
+
+use super::client_document::HttpsDocuments;
+use super::removal::{Folders, remove_deleted};
+use super::space::Shared;
+use super::{AccountSpaces, ServerAccounts, skill_dir};
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::package;
+use crate::wiring::{self, Parts};
+
+/// The file that the one server of a home holds locked.
+const LOCK: &str = "server.db.lock";
+/// The time between two looks for the data of deleted users.
+const REMOVAL_INTERVAL: Duration = Duration::from_mins(1);
+
+/// A running server with accounts.
+pub(crate) struct AccountServer<'a> {
+    pub(crate) open: Arc<ServerAccounts>,
+    home: &'a Home,
+    config: &'a Config,
+    environment: &'a Environment,
+    removal: JoinHandle<()>,
+    /// Nobody else serves these accounts.
+    _lock: std::fs::File,
+}
+
+impl<'a> AccountServer<'a> {
+    /// Opens the accounts of a home for the only server that serves them. `issuer` is its URL.
+    ///
+    /// # Errors
+    /// The database or the key can't be used, or another server serves them.
+    pub(crate) async fn start(
+        home: &'a Home,
+        config: &'a Config,
+        environment: &'a Environment,
+        issuer: &str,
+    ) -> anyhow::Result<Self> {
+        let root = home
+            .open()
+            .map_err(|error| crate::home::unusable(home, &error))?;
+        let lock = lock(&root)?;
+        let open = Arc::new(super::open(home, config, issuer).await?);
+        if open
+            .accounts
+            .users(None, 1)
+            .await
+            .map_err(super::failed)?
+            .is_empty()
+        {
+            tracing::warn!(
+                "there are no users yet: `gongfu user add NAME --email ADDRESS --admin`"
+            );
+        }
+        let folders = Folders::of(home, config, environment)?;
+        let accounts = Arc::clone(&open);
+        let removal = tokio::spawn(async move {
+            loop {
+                if let Err(error) = remove_deleted(&accounts, &folders).await {
+                    tracing::warn!("{error:#}");
+                }
+                tokio::time::sleep(REMOVAL_INTERVAL).await;
+            }
+        });
+        Ok(Self {
+            open,
+            home,
+            config,
+            environment,
+            removal,
+            _lock: lock,
+        })
+    }
+
+    /// The catalog over the spaces of the users; the parts share the operator's skills with them.
+    ///
+    /// # Errors
+    /// The folder of the accounts' skills can't be one.
+    pub(crate) fn catalog(
+        &self,
+        parts: &Parts,
+        observer: AuditObserver,
+    ) -> anyhow::Result<Arc<Catalog>> {
+        let (home, config, environment) = (self.home, self.config, self.environment);
+        let shared = Shared {
+            home: home.clone(),
+            skill_dir: skill_dir(home, config, environment)?,
+            database: Arc::clone(&self.open.database),
+            skills: SharedSkills {
+                skills: Arc::clone(&parts.skills) as Arc<dyn SkillStore>,
+                folders: Arc::clone(&parts.skills) as Arc<dyn Materialize>,
+            },
+            runner: Arc::clone(&parts.sandbox),
+            builder: wiring::builder(&parts.sandbox),
+            interpreters: Arc::new(package::interpreters(environment, config)),
+            environments: package::settings(environment, config),
+            private: PrivatePaths::new(home, environment.user.as_deref()),
+            limits: config.sandbox.limits(),
+            installs: Installs {
+                declared: config.dependencies.install,
+                inferred: config.dependencies.auto_install,
+            },
+            store_limits: config.accounts.store_limits(),
+            clock: Arc::new(SystemClock) as Arc<dyn Clock>,
+        };
+        let runs = usize::try_from(config.accounts.runs.max(1)).unwrap_or(usize::MAX);
+        let quota = Quota::new(runs).with_rate(config.accounts.runs_per_hour.max(1));
+        let observer = wiring::requests_first(&parts.sandbox, Some(observer));
+        let spaces = Arc::new(AccountSpaces::new(shared));
+        let catalog = Catalog::new(spaces, quota, Some(observer));
+        Ok(Arc::new(catalog.with_audit(config.audit.arguments.into())))
+    }
+
+    /// The sign-in of MCP clients, with the limits that the API has.
+    ///
+    /// # Errors
+    /// The certificates that a variable names can't be read.
+    pub(crate) fn sign_in(
+        &self,
+        rates: Arc<RateLimits>,
+        has_proxy: bool,
+    ) -> anyhow::Result<OAuthParts> {
+        let accounts = &self.config.accounts;
+        let documents = HttpsDocuments::new(
+            &accounts.client_hosts,
+            self.environment.packages.certificates.as_deref(),
+            Arc::new(SystemClock),
+        )?;
+        let settings = OAuthSettings {
+            resource: format!("{}{MCP_PATH}", self.open.accounts.settings().issuer),
+            registers_clients: accounts.client_registration,
+        };
+        let server = AuthorizationServer::new(
+            self.open.accounts.clone(),
+            Some(Arc::new(documents)),
+            settings,
+        );
+        Ok(OAuthParts {
+            server,
+            rates,
+            has_proxy,
+        })
+    }
+
+    /// The limits on requests.
+    pub(crate) fn rate_limits(&self) -> RateLimits {
+        let settings = if self.config.accounts.request_limits {
+            RateSettings::default()
+        } else {
+            RateSettings {
+                logins: None,
+                requests: None,
+            }
+        };
+        RateLimits::new(settings, Arc::new(SystemClock))
+    }
+
+    /// Finishes what is written, and closes the database.
+    pub(crate) async fn stop(self) {
+        self.removal.abort();
+        if let Err(error) = self.open.database.close().await {
+            tracing::warn!(%error, "the database wasn't closed");
+        }
+    }
+}
+
+/// Takes the lock of the server.
+fn lock(home: &Root) -> Result<std::fs::File, Failure> {
+    disk::lock_at_once(home, LOCK).map_err(|error| {
+        let message = format!("another server serves the accounts of this home: {error}");
+        let hint = "stop that server, or set GONGFU_HOME to another folder";
+        Failure::new("SERVER_RUNNING", message, hint)
+    })
+}

@@ -1,0 +1,250 @@
+//! `gongfu user add|list|disable|passwd|delete`: the users of a server with accounts.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use gongfu_core::account::User;
+use gongfu_core::port::Timestamp;
+use gongfu_core::registry::NewUser;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::accounts::{self, ServerAccounts, failed, removal};
+use crate::cli::{UserAddArguments, UserCommand};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::table::{pad, width};
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring;
+
+/// The number of users that are read at once.
+const PAGE: usize = 500;
+/// The longest password that is read, with its line break, in bytes.
+const MAX_PASSWORD: u64 = 1_024;
+
+pub(crate) fn run(
+    command: UserCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match command {
+        UserCommand::Add(arguments) => add(arguments, environment, terminal),
+        UserCommand::List { json } => list(json, environment, terminal),
+        UserCommand::Disable { user, undo } => disable(&user, undo, environment, terminal),
+        UserCommand::Passwd {
+            user,
+            password_stdin,
+        } => set_password(&user, password_stdin, environment, terminal),
+        UserCommand::Delete { user, yes } => delete(&user, yes, environment, terminal),
+    }
+}
+
+/// Does work on the accounts of this home, and closes them.
+pub(super) fn with_accounts<T>(
+    environment: &Environment,
+    work: impl AsyncFnOnce(&ServerAccounts) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let home = wiring::home(environment)?;
+    let config = Config::read(&home)?;
+    let runtime = wiring::runtime()?;
+    runtime.block_on(async {
+        let open = accounts::open(&home, &config, "").await?;
+        let done = work(&open).await;
+        open.database.close().await?;
+        done
+    })
+}
+
+/// The user whom a person means.
+pub(super) async fn find(open: &ServerAccounts, user: &str) -> Result<User, Failure> {
+    open.accounts.find_any(user).await.map_err(|error| {
+        let failure = failed(error);
+        if failure.code == "USER_NOT_FOUND" {
+            let message = format!("there is no user `{}`", plain(user));
+            return Failure { message, ..failure };
+        }
+        failure
+    })
+}
+
+/// All users.
+pub(super) async fn all(open: &ServerAccounts) -> anyhow::Result<Vec<User>> {
+    let mut users: Vec<User> = Vec::new();
+    loop {
+        let after = users.last().map(|user| &user.id);
+        let page = open.accounts.users(after, PAGE).await.map_err(failed)?;
+        if page.is_empty() {
+            return Ok(users);
+        }
+        users.extend(page);
+    }
+}
+
+fn add(
+    arguments: UserAddArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let password = password(arguments.password_stdin)?;
+    let new = NewUser {
+        email: arguments.email,
+        username: arguments.name,
+        password: Some(password),
+        is_admin: arguments.admin,
+    };
+    let user = with_accounts(environment, async |open| {
+        Ok(open.accounts.create(new, None).await.map_err(failed)?)
+    })?;
+    if arguments.json {
+        terminal.json(&document(&user))?;
+        return Ok(Outcome::Good);
+    }
+    let role = if user.is_admin { "admin" } else { "user" };
+    terminal.line(&format!("created the {role} {}", user.username))?;
+    terminal.note(&format!(
+        "next: `gongfu token create --user {0} --name NAME` for a program, or `gongfu serve --accounts` and sign in",
+        user.username
+    ));
+    Ok(Outcome::Good)
+}
+
+fn list(json: bool, environment: &Environment, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let mut users = with_accounts(environment, async |open| all(open).await)?;
+    users.sort_by(|one, other| one.username.as_str().cmp(other.username.as_str()));
+    if json {
+        let users: Vec<Value> = users.iter().map(document).collect();
+        terminal.json(&json!({ "users": users }))?;
+        return Ok(Outcome::Good);
+    }
+    if users.is_empty() {
+        terminal.note("there are no users yet: `gongfu user add NAME --email ADDRESS --admin`");
+        return Ok(Outcome::Good);
+    }
+    let names = users.iter().map(|user| width(user.username.as_str()));
+    let names = names.chain([width("NAME")]).max().unwrap_or_default();
+    let addresses = users.iter().map(|user| width(user.email.as_str()));
+    let addresses = addresses.chain([width("E-MAIL")]).max().unwrap_or_default();
+    let row = |name: &str, email: &str, role: &str, created: &str| {
+        format!(
+            "{}  {}  {}  {created}",
+            pad(name, names),
+            pad(email, addresses),
+            pad(role, 8)
+        )
+    };
+    terminal.line(&terminal.paint(Paint::Dim, &row("NAME", "E-MAIL", "ROLE", "CREATED")))?;
+    for user in &users {
+        let role = match (user.is_active, user.is_admin) {
+            (false, _) => "disabled",
+            (true, true) => "admin",
+            (true, false) => "user",
+        };
+        let created = Timestamp(user.created).to_seconds();
+        terminal.line(&row(
+            user.username.as_str(),
+            &plain(user.email.as_str()),
+            role,
+            &created,
+        ))?;
+    }
+    Ok(Outcome::Good)
+}
+
+fn disable(
+    user: &str,
+    undo: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let user = with_accounts(environment, async |open| {
+        let user = find(open, user).await?;
+        let changed = open.accounts.set_active(&user.id, undo, None).await;
+        Ok(changed.map_err(failed)?)
+    })?;
+    let what = if undo { "enabled" } else { "disabled" };
+    terminal.line(&format!("{what} {}", user.username))?;
+    Ok(Outcome::Good)
+}
+
+fn set_password(
+    user: &str,
+    from_stdin: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let password = password(from_stdin)?;
+    let user = with_accounts(environment, async |open| {
+        let user = find(open, user).await?;
+        let changed = open.accounts.set_password(&user.id, password, None).await;
+        changed.map_err(failed)?;
+        Ok(user)
+    })?;
+    terminal.line(&format!("changed the password of {}", user.username))?;
+    Ok(Outcome::Good)
+}
+
+fn delete(
+    user: &str,
+    yes: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let found = with_accounts(environment, async |open| Ok(find(open, user).await?))?;
+    let name = &found.username;
+    if !yes {
+        if !io::stdin().is_terminal() {
+            let message = format!("deleting {name} needs a confirmation");
+            let hint = "pass --yes to delete without a question";
+            return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
+        }
+        let question = format!("Delete {name} with all skills and files?");
+        if !terminal.ask(&question)? {
+            terminal.note("nothing was deleted");
+            return Ok(Outcome::Findings);
+        }
+    }
+    let home = wiring::home(environment)?;
+    let config = Config::read(&home)?;
+    with_accounts(environment, async |open| {
+        open.accounts
+            .delete(&found.id, None)
+            .await
+            .map_err(failed)?;
+        let folders = removal::Folders::of(&home, &config, environment)?;
+        removal::remove_deleted(open, &folders).await
+    })?;
+    terminal.line(&format!("deleted {name}"))?;
+    Ok(Outcome::Good)
+}
+
+fn document(user: &User) -> Value {
+    json!({
+        "id": user.id.as_str(),
+        "username": user.username.as_str(),
+        "email": user.email.as_str(),
+        "is_active": user.is_active,
+        "is_admin": user.is_admin,
+        "created_at": Timestamp(user.created).to_seconds(),
+    })
+}
+
+/// A password from standard input, or one that is asked for twice on a terminal.
+fn password(from_stdin: bool) -> anyhow::Result<String> {
+    if from_stdin {
+        let mut text = String::new();
+        io::stdin().take(MAX_PASSWORD).read_to_string(&mut text)?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
+    }
+    if !io::stdin().is_terminal() {
+        let message = "there is no terminal to ask for the password";
+        let hint = "pass the password on standard input with --password-stdin";
+        return Err(Failure::usage("PASSWORD_REQUIRED", message, hint).into());
+    }
+    let password = rpassword::prompt_password("Password: ")?;
+    if rpassword::prompt_password("Again: ")? != password {
+        let message = "the two passwords differ";
+        return Err(Failure::new("PASSWORD_REFUSED", message, "try again").into());
+    }
+    Ok(password)
+}

@@ -1,0 +1,96 @@
+//! The settings of a server with accounts.
+
+use std::path::PathBuf;
+
+use gongfu_core::registry::Registration;
+use gongfu_library::StoreLimits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const MIB: u64 = 1024 * 1024;
+
+/// The accounts of `gongfu serve --accounts`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AccountSection {
+    /// The people who may register: `closed` for nobody, so that an admin creates users; `open` for everybody who reaches
+    /// the server.
+    pub(crate) registration: RegistrationSetting,
+    /// The database, such as `sqlite:/var/lib/gongfu/server.db`; without it `server.db` in gongfu's home.
+    pub(crate) database: Option<String>,
+    /// The folder of the accounts' skills, as `ID/SKILL`; without it `SKILL_STORAGE_PATH`, else `user-skills` in gongfu's
+    /// home.
+    pub(crate) skill_dir: Option<PathBuf>,
+    /// Let MCP clients register themselves. Those that have a document of their own (a URL as their id) need not.
+    pub(crate) client_registration: bool,
+    /// Hosts whose documents of clients are fetched at any address, such as `clients.example.com`; those of others only
+    /// at public addresses.
+    pub(crate) client_hosts: Vec<String>,
+    /// How many skills an account may have.
+    #[schemars(range(min = 1))]
+    pub(crate) skills: u32,
+    /// What the skills of an account may take together, in MiB.
+    #[schemars(range(min = 1))]
+    pub(crate) skills_mib: u32,
+    /// How many commands of an account may run at once.
+    #[schemars(range(min = 1))]
+    pub(crate) runs: u32,
+    /// How many commands an account may start in an hour.
+    #[schemars(range(min = 1))]
+    pub(crate) runs_per_hour: u32,
+    /// How long an access token is valid, in minutes.
+    #[schemars(range(min = 1))]
+    pub(crate) access_minutes: u32,
+    /// Limit how many requests an address or a credential may send. Turn it off behind a proxy that does.
+    pub(crate) request_limits: bool,
+}
+
+/// The people who may register.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RegistrationSetting {
+    /// Nobody: an admin creates users.
+    #[default]
+    Closed,
+    /// Everybody who reaches the server.
+    Open,
+}
+
+impl Default for AccountSection {
+    fn default() -> Self {
+        let limits = StoreLimits::default();
+        Self {
+            registration: RegistrationSetting::default(),
+            database: None,
+            skill_dir: None,
+            client_registration: true,
+            client_hosts: Vec::new(),
+            skills: u32::try_from(limits.skills).unwrap_or(u32::MAX),
+            skills_mib: u32::try_from(limits.bytes / MIB).unwrap_or(u32::MAX),
+            runs: 8,
+            runs_per_hour: 1_000,
+            access_minutes: 15,
+            request_limits: true,
+        }
+    }
+}
+
+impl AccountSection {
+    /// The limits of the skills of an account.
+    pub(crate) fn store_limits(&self) -> StoreLimits {
+        StoreLimits {
+            skills: usize::try_from(self.skills.max(1)).unwrap_or(usize::MAX),
+            bytes: u64::from(self.skills_mib.max(1)) * MIB,
+            ..StoreLimits::default()
+        }
+    }
+}
+
+impl From<RegistrationSetting> for Registration {
+    fn from(setting: RegistrationSetting) -> Self {
+        match setting {
+            RegistrationSetting::Closed => Self::Closed,
+            RegistrationSetting::Open => Self::Open,
+        }
+    }
+}

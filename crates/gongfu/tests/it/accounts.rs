@@ -1,0 +1,582 @@
+//! `gongfu serve --accounts` from outside: users who have nothing of each other, over the command line, REST and MCP.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use gongfu_testing::client::TIMEOUT;
+use gongfu_testing::json::{list_at, text_at};
+use serde_json::{Value, json};
+
+use crate::fixture::Fixture;
+use crate::site::{Reply, Site};
+
+/// Users of a server, each with a token.
+struct Users {
+    fixture: Fixture,
+    site: Site,
+    ann: String,
+    bob: String,
+}
+
+fn password(name: &str) -> String {
+    format!("four unrelated words of {name}")
+}
+
+fn add(fixture: &Fixture, name: &str) {
+    let email = format!("{name}@example.com");
+    let add = ["user", "add", name, "--email", &email, "--password-stdin"];
+    fixture.gongfu(add).reading(password(name)).good();
+}
+
+fn token(fixture: &Fixture, name: &str, more: &[&str]) -> String {
+    let create = [
+        "token", "create", "--quiet", "--name", "test", "--user", name,
+    ];
+    let created = fixture.gongfu(create.iter().chain(more)).good();
+    let token = created.text().trim_end().to_owned();
+    assert!(
+        token.starts_with("ask_live_") && token.len() == 73,
+        "{token}"
+    );
+    token
+}
+
+fn serve(fixture: &Fixture) -> Site {
+    Site::start(&fixture.only(["serve", "--accounts", "--listen", "127.0.0.1:0"]))
+}
+
+impl Users {
+    fn new() -> Self {
+        let fixture = Fixture::with_skills();
+        for name in ["ann", "bob"] {
+            add(&fixture, name);
+        }
+        let (ann, bob) = (token(&fixture, "ann", &[]), token(&fixture, "bob", &[]));
+        Self {
+            site: serve(&fixture),
+            fixture,
+            ann,
+            bob,
+        }
+    }
+
+    fn rest(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.site
+            .send(method, &format!("/api/v1{path}"), &headers, &body)
+    }
+
+    fn tool(&self, token: &str, name: &str, arguments: Value) -> Reply {
+        self.rest(token, "POST", &format!("/tools/{name}"), &arguments)
+    }
+
+    fn mcp(&self, token: &str, method: &str, params: Value) -> Reply {
+        let bearer = format!("Bearer {token}");
+        self.site
+            .ask_with("/mcp", &[("authorization", &bearer)], method, params)
+    }
+
+    /// The text of a tool over MCP, and whether it failed.
+    fn call(&self, token: &str, name: &str, arguments: Value) -> (String, bool) {
+        let reply = self.mcp(
+            token,
+            "tools/call",
+            json!({"name": name, "arguments": arguments}),
+        );
+        assert_eq!(reply.status, 200, "{reply:#?}");
+        let result = &reply.json()["result"];
+        let text = text_at(result, "/content/0/text").to_owned();
+        (text, result["isError"] == true)
+    }
+
+    fn sign_in(&self, name: &str) -> Value {
+        let body = json!({"email": format!("{name}@example.com"), "password": password(name)});
+        let reply = self
+            .site
+            .send("POST", "/api/v1/auth/login", &[], &body.to_string());
+        assert_eq!(reply.status, 200, "{reply:#?}");
+        reply.json()
+    }
+}
+
+#[test]
+fn users_have_nothing_of_each_other() {
+    let users = Users::new();
+    let secret = "the purple elephant budget";
+    let create = json!({
+        "name": "budget", "description": format!("Reads {secret}. Use it for elephants."),
+        "instructions": secret,
+    });
+    let (created, failed) = users.call(&users.ann, "skill_create", create);
+    assert!(!failed && created.contains("own/budget"), "{created}");
+    let write =
+        json!({"skill_name": "budget", "path": "scripts/sum.sh", "content": "echo purple sum\n"});
+    assert_eq!(users.tool(&users.ann, "skill_write", write).status, 200);
+    let run =
+        json!({"skill_name": "budget", "command": "sh scripts/sum.sh | tee /workspace/sum.txt"});
+    let ran = users.tool(&users.ann, "skill_run", run);
+    assert!(
+        ran.status == 200 && ran.body.contains("purple sum"),
+        "{ran:#?}"
+    );
+    // On disk as the source has it.
+    let me = users.rest(
+        &users.sign_in("ann")["access_token"]
+            .as_str()
+            .unwrap()
+            .to_owned(),
+        "GET",
+        "/users/me",
+        &Value::Null,
+    );
+    let id = text_at(&me.json(), "/id").to_owned();
+    let folder = users
+        .fixture
+        .path("home")
+        .join("user-skills")
+        .join(id)
+        .join("budget");
+    assert!(
+        fs::read_to_string(folder.join("SKILL.md"))
+            .unwrap()
+            .contains(secret)
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("scripts/sum.sh")).unwrap(),
+        "echo purple sum\n"
+    );
+
+    // Every tool that reads: first as the one whose it is.
+    for (name, arguments) in [
+        ("skill_list", json!({})),
+        ("skill_search", json!({"query": "purple elephant budget"})),
+        ("skill_load", json!({"skill_name": "budget"})),
+        (
+            "skill_read",
+            json!({"skill_name": "budget", "path": "scripts/sum.sh"}),
+        ),
+        ("file_list", json!({"path": ""})),
+        ("file_read", json!({"path": "sum.txt"})),
+        (
+            "skill_run",
+            json!({"skill_name": "budget", "command": "cat /workspace/sum.txt"}),
+        ),
+    ] {
+        let shows = |text: &str| {
+            text.contains("purple")
+                || text.contains("budget") && !text.contains("no skill `budget`")
+                || text.contains("sum.txt")
+        };
+        let (own, failed) = users.call(&users.ann, name, arguments.clone());
+        assert!(!failed && shows(&own), "{name} {arguments}: {own}");
+        let rest = users.tool(&users.ann, name, arguments.clone());
+        assert!(rest.status == 200 && shows(&rest.body), "{name}: {rest:#?}");
+        let (other, _) = users.call(&users.bob, name, arguments.clone());
+        let told = other
+            .replace("`budget`", "")
+            .replace("nothing at `sum.txt`", "")
+            .replace("`skills/budget/SKILL.md`", "");
+        assert!(
+            !told.contains("purple") && !told.contains("elephant") && !told.contains("sum.txt"),
+            "{name} {arguments}: {other}"
+        );
+        let rest = users.tool(&users.bob, name, arguments.clone());
+        assert!(
+            !rest.body.contains("purple") && !rest.body.contains("elephant"),
+            "{name}: {rest:#?}"
+        );
+    }
+    // What the operator shares is everybody's, and nobody's to change.
+    let write = json!({"skill_name": "pdf-tools", "path": "x.md", "content": "x"});
+    for token in [&users.ann, &users.bob] {
+        let (text, failed) = users.call(token, "skill_load", json!({"skill_name": "pdf-tools"}));
+        assert!(!failed, "{text}");
+        let refused = users.tool(token, "skill_write", write.clone());
+        assert_eq!(
+            text_at(&refused.json(), "/code"),
+            "SOURCE_READ_ONLY",
+            "{refused:#?}"
+        );
+    }
+    // One name, two skills.
+    let create = json!({"name": "budget", "description": "Another one of bob. Use it for bob."});
+    assert_eq!(users.tool(&users.bob, "skill_create", create).status, 200);
+    let (text, _) = users.call(&users.bob, "skill_load", json!({"skill_name": "budget"}));
+    assert!(text.contains("of bob"), "{text}");
+    let (text, _) = users.call(&users.ann, "skill_load", json!({"skill_name": "budget"}));
+    assert!(text.contains(secret), "{text}");
+
+    // Everything is there after a restart, and gone with its user.
+    let Users {
+        fixture,
+        site,
+        ann,
+        bob,
+    } = users;
+    assert_eq!(site.terminate().0, Some(0));
+    let users = Users {
+        site: serve(&fixture),
+        fixture,
+        ann,
+        bob,
+    };
+    let (text, _) = users.call(&users.ann, "skill_load", json!({"skill_name": "budget"}));
+    assert!(text.contains(secret), "{text}");
+    users
+        .fixture
+        .gongfu(["user", "delete", "ann", "--yes"])
+        .good();
+    assert_eq!(users.mcp(&users.ann, "tools/list", json!({})).status, 401);
+    assert!(!folder.exists());
+    let left = files_with(&users.fixture.path("home"), "purple");
+    assert_eq!(left, Vec::<String>::new());
+    let (text, _) = users.call(&users.bob, "skill_load", json!({"skill_name": "budget"}));
+    assert!(text.contains("of bob"), "{text}");
+}
+
+/// The files below a folder that hold a text, but for those of the database, whose free pages stay for a while.
+fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(files_with(&path, text));
+        } else if let Ok(bytes) = fs::read(&path)
+            && !path.to_string_lossy().contains("server.db")
+            && bytes
+                .windows(text.len())
+                .any(|window| window == text.as_bytes())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn credential_decides_what_is_listed_and_called() {
+    let users = Users::new();
+    let names = |token: &str| -> Vec<String> {
+        let listed = users.mcp(token, "tools/list", json!({})).json();
+        let tools = list_at(&listed, "/result/tools").iter();
+        tools
+            .map(|tool| text_at(tool, "/name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(&users.ann).len(), 12);
+    let reader = token(&users.fixture, "ann", &["--scope", "skills:read"]);
+    let listed = names(&reader);
+    assert!(
+        listed
+            .iter()
+            .all(|name| !name.contains("run") && !name.contains("write")),
+        "{listed:?}"
+    );
+    assert!(listed.contains(&"skill_load".to_owned()));
+    let (refused, failed) = users.call(
+        &reader,
+        "skill_run",
+        json!({"skill_name": "pdf-tools", "command": "id"}),
+    );
+    assert!(failed && refused.contains("skills:run"), "{refused}");
+    let runner = token(&users.fixture, "ann", &["--scope", "skills:run"]);
+    assert!(
+        users
+            .call(&runner, "skill_load", json!({"skill_name": "pdf-tools"}))
+            .1
+    );
+
+    // A token for some skills knows no other.
+    let few = token(
+        &users.fixture,
+        "ann",
+        &["--skill", "pdf-tools", "--profile", "agentskills"],
+    );
+    let listed = names(&few);
+    assert!(
+        listed.contains(&"load_skill".to_owned()) && listed.len() == 4,
+        "{listed:?}"
+    );
+    let (metadata, _) = users.call(&few, "load_skill_metadata", json!({}));
+    assert_eq!(metadata.lines().count(), 2, "{metadata}");
+    let (text, failed) = users.call(&few, "load_skill", json!({"skill_name": "pdf-tools"}));
+    assert!(!failed, "{text}");
+    let (every, _) = users.call(&users.ann, "skill_list", json!({}));
+    let other = every.lines().find_map(|line| {
+        line.strip_prefix("- ")?
+            .split(':')
+            .next()
+            .filter(|name| *name != "pdf-tools")
+    });
+    let (text, failed) = users.call(&few, "load_skill", json!({"skill_name": other.unwrap()}));
+    assert!(failed && text.contains("SKILL_NOT_FOUND"), "{text}");
+
+    // No credential, wrong ones, and ones that count no more.
+    for (bearer, code) in [
+        (None, "UNAUTHORIZED"),
+        (Some("x"), "INVALID_TOKEN_FORMAT"),
+        (
+            Some("ask_live_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
+            "INVALID_TOKEN_FORMAT",
+        ),
+    ] {
+        let header = bearer.map(|bearer| format!("Bearer {bearer}"));
+        let headers: Vec<(&str, &str)> = header
+            .iter()
+            .map(|header| ("authorization", header.as_str()))
+            .collect();
+        let reply = users
+            .site
+            .ask_with("/mcp", &headers, "tools/list", json!({}));
+        assert_eq!(
+            (reply.status, text_at(&reply.json(), "/code")),
+            (401, code),
+            "{reply:#?}"
+        );
+        let challenge = reply.header("www-authenticate");
+        assert!(
+            challenge.contains("resource_metadata=\"http://127.0.0.1:"),
+            "{challenge}"
+        );
+    }
+    let expired = token(&users.fixture, "ann", &["--expires", "1s"]);
+    std::thread::sleep(Duration::from_millis(1_100));
+    let reply = users.mcp(&expired, "tools/list", json!({}));
+    assert_eq!(text_at(&reply.json(), "/code"), "TOKEN_EXPIRED");
+    users.fixture.gongfu(["user", "disable", "bob"]).good();
+    assert_eq!(
+        text_at(
+            &users.mcp(&users.bob, "tools/list", json!({})).json(),
+            "/code"
+        ),
+        "TOKEN_REVOKED"
+    );
+    users
+        .fixture
+        .gongfu(["user", "disable", "bob", "--undo"])
+        .good();
+    assert_eq!(users.mcp(&users.bob, "tools/list", json!({})).status, 200);
+}
+
+#[test]
+fn stream_ends_when_its_token_is_revoked() {
+    let users = Users::new();
+    let listed = users
+        .fixture
+        .gongfu(["token", "list", "--user", "ann", "--json"])
+        .good()
+        .json();
+    let id = text_at(&listed, "/tokens/0/id").to_owned();
+    let run = json!({"skill_name": "pdf-tools", "command": "for n in 1 2 3 4 5 6 7 8 9; do echo $n; sleep 2; done", "timeout": 60});
+    let params = json!({"name": "skill_run", "arguments": run, "_meta": {
+        "progressToken": 1,
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let bearer = format!("Bearer {}", users.ann);
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "skill_run"),
+    ];
+    let mut stream = users.site.connect();
+    stream
+        .write_all(Site::wire("POST", "/mcp", &headers, &body).as_bytes())
+        .unwrap();
+    let mut seen = vec![0; 4_096];
+    let mut text = String::new();
+    while !text.contains("data:") {
+        let read = stream.read(&mut seen).unwrap();
+        assert!(read > 0, "{text}");
+        text += &String::from_utf8_lossy(&seen[..read]);
+    }
+    users
+        .fixture
+        .gongfu(["token", "revoke", &id, "--user", "ann"])
+        .good();
+    let revoked = Instant::now();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    while !text.ends_with("0\r\n\r\n") {
+        let read = stream.read(&mut seen).unwrap();
+        if read == 0 {
+            break;
+        }
+        text += &String::from_utf8_lossy(&seen[..read]);
+    }
+    // The command itself takes eighteen seconds.
+    assert!(
+        revoked.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        revoked.elapsed()
+    );
+    assert!(!text.contains("\"result\""), "{text}");
+    assert_eq!(users.mcp(&users.ann, "tools/list", json!({})).status, 401);
+}
+
+#[test]
+fn accounts_survive_in_a_backup_and_the_audit_shows_every_change() {
+    let users = Users::new();
+    let create = json!({"name": "budget", "description": "Reads budgets. Use it for budgets."});
+    assert_eq!(users.tool(&users.ann, "skill_create", create).status, 200);
+    let write = json!({"path": "notes.txt", "content": "mine"});
+    assert_eq!(users.tool(&users.ann, "file_write", write).status, 200);
+    let (fixture, copy) = (&users.fixture, users.fixture.path("copy"));
+    let copy = copy.to_str().unwrap();
+    // The server runs.
+    let saved = fixture.gongfu(["backup", copy, "--json"]).good().json();
+    assert_eq!(
+        (&saved["users"], &saved["blobs"], &saved["files"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
+    fixture.gongfu(["backup", copy]).ends(1);
+    let audit = fixture
+        .gongfu(["audit", "export", "--user", "ann"])
+        .good()
+        .text();
+    let events: Vec<Value> = audit
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let event = |name: &str| events.iter().any(|event| event["entry"]["event"] == name);
+    assert!(event("skill.create"), "{audit}");
+    assert!(
+        fixture
+            .gongfu(["audit", "verify"])
+            .good()
+            .text()
+            .starts_with("3 audits are whole")
+    );
+
+    let home = fixture.path("restored");
+    let restored = |arguments: &[&str]| fixture.only(arguments).with("GONGFU_HOME", &home);
+    let restore = || fixture.gongfu(["restore", copy]).with("GONGFU_HOME", &home);
+    restore().good();
+    restore().ends(1);
+    let site = Site::start(&restored(&[
+        "serve",
+        "--accounts",
+        "--listen",
+        "127.0.0.1:0",
+    ]));
+    let bearer = format!("Bearer {}", users.ann);
+    let ask = |name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        site.ask_with("/mcp", &[("authorization", &bearer)], "tools/call", params)
+            .json()
+            .to_string()
+    };
+    assert!(ask("skill_load", json!({"skill_name": "budget"})).contains("Reads budgets"));
+    assert!(ask("file_read", json!({"path": "notes.txt"})).contains("mine"));
+    drop(site);
+
+    // One byte of one content.
+    let blobs = fixture.path("copy/users");
+    let blob = first_file(&blobs);
+    fs::write(
+        &blob,
+        fs::read_to_string(&blob)
+            .unwrap()
+            .replace("budgets", "badgets"),
+    )
+    .unwrap();
+    let home = fixture.path("other");
+    let damaged = fixture
+        .gongfu(["restore", copy])
+        .with("GONGFU_HOME", &home)
+        .ends(1);
+    assert!(
+        damaged.stderr.contains("another digest"),
+        "{}",
+        damaged.stderr
+    );
+    assert!(!home.join("server.db").exists());
+}
+
+fn first_file(folder: &std::path::Path) -> std::path::PathBuf {
+    let path = fs::read_dir(folder)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    if path.is_dir() {
+        first_file(&path)
+    } else {
+        path
+    }
+}
+
+#[test]
+fn mistakes_of_an_operator_are_refused_with_the_way_on() {
+    let fixture = Fixture::new();
+    for (arguments, code) in [
+        (
+            vec!["user", "add", "ann", "--email", "ann@example.com"],
+            "PASSWORD_REQUIRED",
+        ),
+        (vec!["user", "delete", "ann"], "USER_NOT_FOUND"),
+        (vec!["user", "disable", "ann@example.com"], "USER_NOT_FOUND"),
+        (vec!["token", "list", "--user", "../x"], "USER_NOT_FOUND"),
+        (vec!["serve", "--listen", "0.0.0.0:0"], "ADDRESS_OPEN"),
+        (
+            vec!["serve", "--accounts", "--listen", "0.0.0.0:0"],
+            "ADDRESS_OPEN",
+        ),
+        (vec!["restore", "nowhere"], "BACKUP_UNUSABLE"),
+    ] {
+        let refused = fixture.gongfu(&arguments).run();
+        assert!(
+            refused.stderr.contains(&format!("error[{code}]")),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.contains("hint: "),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+    }
+    add(&fixture, "ann");
+    let wrong = |more: &[&str]| {
+        let create = ["token", "create", "--name", "t", "--user", "ann"];
+        fixture
+            .gongfu(create.iter().chain(more))
+            .run()
+            .stderr
+            .clone()
+    };
+    assert!(wrong(&["--expires", "soon"]).contains("30d"));
+    assert!(wrong(&["--expires", "2020-01-01"]).contains("in the past"));
+    assert!(wrong(&["--scope", "admin"]).contains("only an admin"));
+    assert!(wrong(&["--scope", "skills:all"]).contains("skills:read"));
+    let again = [
+        "user",
+        "add",
+        "ANN",
+        "--email",
+        "other@example.com",
+        "--password-stdin",
+    ];
+    let again = fixture.gongfu(again).reading(password("x")).ends(1);
+    assert!(again.stderr.contains("USERNAME_TAKEN"), "{}", again.stderr);
+    let _site = serve(&fixture);
+    let second = ["serve", "--accounts", "--listen", "127.0.0.1:0"];
+    let second = fixture.only(second).ends(1);
+    assert!(
+        second.stderr.contains("SERVER_RUNNING"),
+        "{}",
+        second.stderr
+    );
+}
