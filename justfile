@@ -292,6 +292,10 @@ conformance *ARGUMENTS: programs
     {{ python }} scripts/conformance.py --self-test
     {{ python }} scripts/conformance.py {{ ARGUMENTS }}
 
+# Ask a server with accounts for one user's data as another: every route, every tool
+isolation *ARGUMENTS: programs
+    {{ python }} scripts/isolation.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Replay the examples of the source documents by a real MCP client
 replay *ARGUMENTS: programs
     {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
@@ -322,7 +326,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc guides clients replay environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc guides clients replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

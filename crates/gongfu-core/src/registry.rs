@@ -14,6 +14,7 @@ pub mod link;
 pub mod oauth;
 pub mod refresh_token;
 mod sign_in;
+mod sweep;
 mod token;
 
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ use self::hex::hex;
 use crate::account::password::PasswordError;
 use crate::account::{Email, Password, User, UserId, Username};
 use crate::port::{
-    Clock, LogEntry, Passwords, PortError, Record, RecordChange, RecordKey, Secrets, Timestamp,
+    Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
     Transactions, Version,
 };
 
@@ -36,8 +37,6 @@ pub use token::NewToken;
 
 /// The number of attempts of a change while others change the same records.
 const MAX_ATTEMPTS: usize = 16;
-/// The number of records that are looked through for old ones at once.
-const MAX_SWEEP: usize = 50;
 
 /// The people who may register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -418,25 +417,6 @@ impl Accounts {
             value,
             version: record.version,
         }))
-    }
-
-    /// The writes that remove records below a key that are of no use any more, as far as they are among the first.
-    ///
-    /// Ids are random, so that with each call others are among them.
-    async fn sweep<T: DeserializeOwned>(
-        &self,
-        kind: &str,
-        is_over: impl Fn(&T) -> bool,
-    ) -> Result<Vec<Write>, PortError> {
-        let prefix = RecordKey::new(kind)?;
-        let page = self.parts.records.page(&prefix, None, MAX_SWEEP).await?;
-        let over = |record: &Record| {
-            serde_json::from_slice(&record.value).is_ok_and(|value: T| is_over(&value))
-        };
-        let page = page.into_iter().filter(|(_, record)| over(record));
-        Ok(page
-            .map(|(key, record)| Write::remove(key, record.version))
-            .collect())
     }
 
     /// Makes changes in one commit, with their entry in the audit.

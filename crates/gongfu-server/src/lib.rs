@@ -26,6 +26,7 @@ pub use address::{Address, AddressError};
 pub use api::ApiParts;
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
+pub use oauth::OAuthParts;
 pub use path::MCP_PATH;
 pub use public_url::{PublicUrl, PublicUrlError};
 pub use rate::{HashingPermit, RateLimits, RateSettings, RetryAfter};

@@ -5,17 +5,19 @@
 mod authorize;
 mod endpoint;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post};
 use gongfu_core::registry::oauth::AuthorizationServer;
 
-use crate::page::{self, Site};
+use crate::page::{self, AUTHORIZE, Site};
 use crate::rate::RateLimits;
 
 /// The paths of the endpoints.
-pub(crate) const AUTHORIZE: &str = "/authorize";
 const TOKEN: &str = "/token";
 const REGISTER: &str = "/register";
 const REVOKE: &str = "/revoke";

@@ -5,11 +5,11 @@
 
 mod account;
 mod cookie;
-mod form;
 mod invite;
 mod language;
-mod layout;
 mod login;
+mod new_password;
+mod path;
 mod site;
 mod text;
 mod visit;
@@ -19,22 +19,23 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{get, post};
 
-pub(crate) use form::{Form, Holder, read_form};
-pub(crate) use layout::{Page, fill, token_field};
-pub(crate) use login::login_for;
+pub(crate) use path::{AUTHORIZE, LOGOUT, login_for};
 pub(crate) use site::Site;
 pub(crate) use text::{Text, scope_text};
-pub(crate) use visit::Visit;
+pub(crate) use visit::{Form, Holder, Page, Visit, fill, read_form, token_field};
 
 /// The routes of the pages.
 pub(crate) fn routes() -> Router<Arc<Site>> {
     Router::new()
-        .route(layout::STYLE, get(layout::style))
-        .route(login::LOGIN, get(login::show).post(login::answer))
-        .route(login::LOGOUT, post(login::leave))
-        .route("/invite/{secret}", get(invite::show).post(invite::answer))
-        .route(account::ACCOUNT, get(account::show))
-        .route(account::PASSWORD, post(account::change_password))
-        .route(account::TOKEN, post(account::create_token))
-        .route(account::END, post(account::end))
+        .route(path::STYLE, get(visit::style))
+        .route(path::LOGIN, get(login::show).post(login::answer))
+        .route(LOGOUT, post(login::leave))
+        .route(path::INVITE, get(invite::show).post(invite::answer))
+        .route(path::ACCOUNT, get(account::show))
+        .route(
+            path::PASSWORD,
+            get(account::show).post(account::change_password),
+        )
+        .route(path::TOKEN, get(account::show).post(account::create_token))
+        .route(path::END, get(account::show).post(account::end))
 }

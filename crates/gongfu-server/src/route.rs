@@ -20,6 +20,7 @@ use crate::api::{Api, ApiParts};
 use crate::caller::Caller;
 use crate::guard::Guard;
 use crate::metric::Metrics;
+use crate::oauth::{self, OAuthParts};
 use crate::path::{HEALTH_PATH, MCP_PATH};
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
@@ -48,6 +49,8 @@ pub struct Surface<M> {
     pub token: Option<Token>,
     /// The accounts of the server. Without them it answers its own user alone; with them, every caller with a credential.
     pub accounts: Option<ApiParts>,
+    /// The sign-in of clients to these accounts.
+    pub sign_in: Option<OAuthParts>,
 }
 
 impl<M> Surface<M>
@@ -82,6 +85,8 @@ where
             ),
             None => (mcp, metrics, Router::new()),
         };
+        let sign_in = self.sign_in.map(oauth::router).unwrap_or_default();
+        let sign_in = sign_in.with_state(());
         let router = Router::new()
             .route(HEALTH_PATH, get(health).fallback(only_get))
             .route("/health/ready", get(ready).fallback(only_get))
@@ -89,6 +94,7 @@ where
             .merge(mcp)
             .merge(metrics)
             .merge(endpoints)
+            .merge(sign_in)
             .fallback(unknown)
             .layer(middleware::from_fn_with_state(
                 state.clone(),

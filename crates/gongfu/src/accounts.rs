@@ -1,6 +1,7 @@
 //! The accounts of a server: its database, its key, and the spaces of its users.
 
 pub(crate) mod backup;
+mod client_document;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;

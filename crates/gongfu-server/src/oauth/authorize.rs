@@ -13,9 +13,9 @@ use gongfu_core::registry::oauth::{
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::AUTHORIZE;
 use crate::page::{
-    Form, Holder, Page, Site, Text, Visit, fill, login_for, scope_text, token_field,
+    AUTHORIZE, Form, Holder, LOGOUT, Page, Site, Text, Visit, fill, login_for, scope_text,
+    token_field,
 };
 
 /// Shows who asks for what. Only a signed-in user makes the server look at a client.
@@ -36,6 +36,9 @@ pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Res
 async fn ask(visit: &Visit, session: &BrowserSession, user: &User) -> Result<Response, Response> {
     let server = &visit.site.server;
     let bad = |error: &OAuthError| bad_request(visit, error);
+    // A document may have to be fetched.
+    let allowed = visit.site.rates.refresh_allowed(visit.address);
+    allowed.map_err(|after| visit.wait(after))?;
     let parameters = Parameters::read(visit.query.as_bytes()).map_err(|error| bad(&error))?;
     let request = match server.check(&parameters, user).await {
         Ok(request) => request,
@@ -61,7 +64,7 @@ async fn ask(visit: &Visit, session: &BrowserSession, user: &User) -> Result<Res
                 button.quiet type="submit" name="decision" value="deny" { (visit.text(Text::Deny)) }
             }
         }
-        form.plain method="post" action=(visit.site.path("/logout")) {
+        form.plain method="post" action=(visit.site.path(LOGOUT)) {
             (token_field(visit, Holder::Session))
             input type="hidden" name="next" value=(format!("{AUTHORIZE}?{}", visit.query));
             button.quiet type="submit" { (visit.text(Text::NotYou)) }

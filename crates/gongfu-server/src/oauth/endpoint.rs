@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use gongfu_core::account::Scope;
 use gongfu_core::registry::oauth::{
-    AuthorizationServer, Client, OAuthError, OAuthErrorCode, Parameters, Registration,
+    AuthorizationServer, Client, OAuthError, OAuthErrorCode, Parameters, RedirectUri, Registration,
 };
 use http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -16,9 +17,9 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{AUTHORIZE, REGISTER, REVOKE, TOKEN};
+use super::{REGISTER, REVOKE, TOKEN};
 use crate::client_address::client_address;
-use crate::page::{Site, read_form};
+use crate::page::{AUTHORIZE, Site, read_form};
 use crate::rate::RetryAfter;
 
 /// The longest registration of a client, in bytes.
@@ -110,7 +111,7 @@ fn client_document(client: &Client) -> Value {
     let redirects = client.redirects.iter();
     let mut document = json!({
         "client_id": client.id,
-        "redirect_uris": redirects.map(|uri| uri.as_str()).collect::<Vec<_>>(),
+        "redirect_uris": redirects.map(RedirectUri::as_str).collect::<Vec<_>>(),
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": "none",
@@ -132,7 +133,7 @@ pub(super) async fn metadata(State(site): State<Arc<Site>>) -> Response {
         "authorization_endpoint": url(AUTHORIZE),
         "token_endpoint": url(TOKEN),
         "revocation_endpoint": url(REVOKE),
-        "scopes_supported": scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "scopes_supported": scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],

@@ -14,18 +14,11 @@ use gongfu_core::registry::{AccountError, NewToken};
 use http::StatusCode;
 
 use self::view::{EndedThing, Notice};
-use super::form::{Form, Holder};
-use super::invite::password_text;
-use super::login::{LOGIN, login_for};
+use super::new_password::password_text;
+use super::path::{ACCOUNT, LOGIN, login_for};
 use super::site::Site;
 use super::text::Text;
-use super::visit::Visit;
-
-/// The paths of the page and its forms.
-pub(super) const ACCOUNT: &str = "/account";
-pub(super) const PASSWORD: &str = "/account/password";
-pub(super) const TOKEN: &str = "/account/token";
-pub(super) const END: &str = "/account/end";
+use super::visit::{Form, Holder, Visit};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 

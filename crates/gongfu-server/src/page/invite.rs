@@ -5,18 +5,16 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use gongfu_core::account::User;
-use gongfu_core::account::password::PasswordError;
 use gongfu_core::registry::AccountError;
 use gongfu_core::registry::link::LinkSecret;
 use http::StatusCode;
-use maud::{Markup, html};
+use maud::html;
 
-use super::form::{Form, Holder};
-use super::layout::{Page, fill, token_field};
-use super::login::LOGIN;
+use super::new_password::{new_password_fields, password_text};
+use super::path::LOGIN;
 use super::site::Site;
 use super::text::Text;
-use super::visit::Visit;
+use super::visit::{Form, Holder, Page, Visit, fill, token_field};
 
 /// Shows the form.
 pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Response {
@@ -93,31 +91,10 @@ fn form(visit: &Visit, user: &User, status: StatusCode, wrong: Option<Text>) -> 
         @if let Some(wrong) = wrong { p.alert role="alert" { (visit.text(wrong)) } }
         form method="post" {
             (token_field(visit, Holder::Visitor))
-            input type="hidden" name="name" value=(user.username) autocomplete="username";
+            input type="text" name="name" value=(user.username) autocomplete="username" hidden;
             (new_password_fields(visit))
             button type="submit" { (visit.text(Text::Save)) }
         }
     };
     Page::new(visit, status, visit.text(Text::SetPassword), body).respond()
-}
-
-/// The two fields of a new password.
-pub(super) fn new_password_fields(visit: &Visit) -> Markup {
-    html! {
-        label for="new" { (visit.text(Text::NewPassword)) }
-        input id="new" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required aria-describedby="new-help";
-        p.help id="new-help" { (visit.text(Text::PasswordHelp)) }
-        label for="again" { (visit.text(Text::NewPasswordAgain)) }
-        input id="again" name="again" type="password" autocomplete="new-password" minlength="8" maxlength="128" required;
-    }
-}
-
-/// Why a password isn't taken, for its user.
-pub(super) fn password_text(error: PasswordError) -> Text {
-    match error {
-        PasswordError::Short => Text::PasswordShort,
-        PasswordError::Long => Text::PasswordLong,
-        PasswordError::Common => Text::PasswordCommon,
-        PasswordError::Name => Text::PasswordName,
-    }
 }

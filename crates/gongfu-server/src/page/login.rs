@@ -8,21 +8,10 @@ use gongfu_core::registry::SignInError;
 use http::StatusCode;
 use maud::html;
 
-use super::account::ACCOUNT;
-use super::form::{Form, Holder};
-use super::layout::{Page, token_field};
+use super::path::{LOGIN, is_authorize, login_for, next};
 use super::site::Site;
 use super::text::Text;
-use super::visit::Visit;
-
-/// The path of the sign-in.
-pub(crate) const LOGIN: &str = "/login";
-/// The path of signing out.
-pub(super) const LOGOUT: &str = "/logout";
-/// The start of the one page with parameters that a sign-in leads to.
-const AUTHORIZE: &str = "/authorize?";
-/// The longest address that a sign-in leads to.
-const MAX_NEXT: usize = 16 * 1024;
+use super::visit::{Form, Holder, Page, Visit, token_field};
 
 /// Shows the form.
 pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Response {
@@ -85,7 +74,7 @@ async fn sign_in(visit: &Visit, fields: &Form) -> Result<Response, Response> {
     let fault = |error| visit.fault(&error);
     let begun = accounts.begin_browser(&user, visit.agent(), visit.secret.as_ref());
     let secret = begun.await.map_err(fault)?;
-    if !next.starts_with(AUTHORIZE) {
+    if !is_authorize(&next) {
         let to = visit.site.path(&next);
         return Ok(visit.redirect(&to, Some(secret.as_str())));
     }
@@ -123,25 +112,6 @@ pub(super) async fn leave(State(site): State<Arc<Site>>, request: Request) -> Re
         asked => login_for(&next(asked)),
     };
     visit.redirect(&visit.site.path(&to), Some(""))
-}
-
-/// The path of the sign-in that leads to another page.
-pub(crate) fn login_for(next: &str) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("next", next);
-    format!("{LOGIN}?{}", query.finish())
-}
-
-/// The page that a sign-in leads to: one of this server, from a closed list.
-fn next(asked: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>".contains(&byte);
-    let is_authorize =
-        asked.starts_with(AUTHORIZE) && asked.len() <= MAX_NEXT && asked.bytes().all(is_plain);
-    if is_authorize {
-        asked.to_owned()
-    } else {
-        ACCOUNT.to_owned()
-    }
 }
 
 fn form(

@@ -34,7 +34,8 @@ impl Site {
         let (scheme, authority) = (issuer.scheme_str()?, issuer.authority()?);
         let is_secure = scheme == "https";
         let is_local = ["localhost", "127.0.0.1", "[::1]"].contains(&authority.host());
-        if !is_secure && !(scheme == "http" && is_local) {
+        let is_plain = scheme == "http";
+        if !(is_secure || is_plain && is_local) {
             return None;
         }
         let default_port = if is_secure { 443 } else { 80 };

@@ -1,5 +1,8 @@
 //! One request of a browser: who it is, where it comes from, which language it wants.
 
+mod form;
+mod layout;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -14,11 +17,14 @@ use http::{HeaderMap, StatusCode};
 
 use super::cookie::Cookie;
 use super::language::Language;
-use super::layout::Page;
 use super::site::Site;
 use super::text::Text;
 use crate::client_address::client_address;
 use crate::rate::RetryAfter;
+
+pub(crate) use form::{Form, Holder, read_form};
+pub(crate) use layout::{Page, fill, token_field};
+pub(super) use layout::{style, time};
 
 /// One request of a browser.
 pub(crate) struct Visit {
@@ -30,15 +36,15 @@ pub(crate) struct Visit {
     pub(crate) address: IpAddr,
     pub(crate) language: Language,
     /// True if the language was chosen with this request.
-    pub(super) chooses_language: bool,
+    chooses_language: bool,
     /// The secret in the cookie of a session, whether or not it counts.
     pub(super) secret: Option<BrowserSecret>,
     /// The session and its user.
     pub(crate) session: Option<(BrowserSession, User)>,
     /// The random bits that forms belong to where there is no session.
-    pub(super) bits: String,
+    bits: String,
     /// True if the browser doesn't have these bits yet.
-    pub(super) has_new_bits: bool,
+    has_new_bits: bool,
 }
 
 impl Visit {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use gongfu_core::account::{Owner, Scopes};
+use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings, Parameters, Registration};
 use gongfu_core::registry::{
-    AccountParts, AccountSettings, Accounts, IdentityError, NewToken, Registration, SignInError,
+    AccountParts, AccountSettings, Accounts, IdentityError, NewToken,
+    Registration as UserRegistration, SignInError,
 };
 use gongfu_credentials::{Argon2Passwords, ServerKey};
 use gongfu_files::Home;
@@ -13,6 +15,7 @@ use gongfu_testing::FixedClock;
 use tokio::runtime::Runtime;
 
 use crate::fixture::{ISSUER, PASSWORD, new_user};
+use crate::oauth::{CHALLENGE, RESOURCE, VERIFIER};
 
 /// Starts a server over a home, as each start of a process does.
 async fn start(home: &Home) -> Accounts {
@@ -24,7 +27,7 @@ async fn start(home: &Home) -> Accounts {
         clock: Arc::<FixedClock>::default(),
     };
     let settings = AccountSettings {
-        registration: Registration::Open,
+        registration: UserRegistration::Open,
         ..AccountSettings::at(ISSUER)
     };
     Accounts::new(parts, settings)
@@ -87,5 +90,46 @@ fn refresh_tokens_that_race_end_in_one_successor() {
         assert_eq!(successors.len(), 16);
         successors.dedup();
         assert_eq!(successors.len(), 1);
+    });
+}
+
+#[test]
+fn code_that_is_used_many_times_at_once_gives_nothing_that_lasts() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::at(folder.path().join("home"));
+    home.open().unwrap();
+    Runtime::new().unwrap().block_on(async {
+        let accounts = start(&home).await;
+        let user = accounts.register(new_user("ann")).await.unwrap();
+        let settings = OAuthSettings {
+            resource: RESOURCE.to_owned(),
+            registers_clients: true,
+        };
+        let oauth = AuthorizationServer::new(accounts, None, settings);
+        let client = br#"{"redirect_uris": ["http://127.0.0.1/cb"]}"#;
+        let client = oauth.register(Registration::read(client).unwrap());
+        let client = client.await.unwrap().id;
+        for uses in [1, 16] {
+            let request = format!("client_id={client}&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcb&response_type=code&code_challenge_method=S256&code_challenge={CHALLENGE}");
+            let request = Parameters::read(request.as_bytes()).unwrap();
+            let request = oauth.check(&request, &user).await.unwrap();
+            let answer = oauth.allow(&request, &user).await.unwrap();
+            let code = answer.split("code=").nth(1).unwrap();
+            let code = code.split('&').next().unwrap();
+            let form = format!("grant_type=authorization_code&client_id={client}&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcb&code_verifier={VERIFIER}&code={code}");
+            let form = Parameters::read(form.as_bytes()).unwrap();
+            let mut racing = tokio::task::JoinSet::new();
+            for _ in 0..uses {
+                let (oauth, form) = (oauth.clone(), form.clone());
+                racing.spawn(async move { oauth.exchange(&form).await });
+            }
+            let mut given = Vec::new();
+            while let Some(answer) = racing.join_next().await {
+                given.extend(answer.unwrap().ok());
+            }
+            assert_eq!(given.len(), 1);
+            let identity = oauth.accounts().identify(given[0].access.as_str(), &[RESOURCE]);
+            assert_eq!(identity.await.is_ok(), uses == 1);
+        }
     });
 }

@@ -16,13 +16,13 @@ use gongfu_testing::{FakeClientDocuments, now};
 use crate::fixture::Server;
 
 /// The canonical URL of the MCP endpoint.
-const RESOURCE: &str = "https://skills.example.com/mcp";
+pub(crate) const RESOURCE: &str = "https://skills.example.com/mcp";
 /// The URL of the document of a web client.
 const WEB: &str = "https://app.example/oauth/client.json";
 const WEB_REDIRECT: &str = "https://app.example/callback";
 /// RFC 7636, appendix B.
-const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /// A server with a user, a web client and a local client.
 struct Fixture {

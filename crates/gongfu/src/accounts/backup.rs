@@ -11,12 +11,12 @@
 //! The key of the server isn't copied, since who has both could sign as the server.
 
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use gongfu_core::account::{Owner, UserId};
 use gongfu_core::audit;
-use gongfu_core::port::{Blobs as _, Clock as _, LogChain as _};
+use gongfu_core::port::{Blobs as _, Clock as _};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
@@ -25,7 +25,7 @@ use gongfu_library::contents_of;
 use gongfu_records::{Database, FileBlobs, open_database};
 use serde::{Deserialize, Serialize};
 
-use super::{ServerAccounts, failed};
+use super::ServerAccounts;
 use crate::clock::SystemClock;
 use crate::failure::Failure;
 

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{Clock, Materialize, SkillStore};
+use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::SharedSkills;
-use gongfu_server::{RateLimits, RateSettings};
+use gongfu_server::{MCP_PATH, OAuthParts, RateLimits, RateSettings};
 use tokio::task::JoinHandle;
 
+use super::client_document::HttpsDocuments;
 use super::removal::{Folders, remove_deleted};
-use super::space::Shared;
+use super::space::SharedParts;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -95,7 +97,7 @@ impl<'a> AccountServer<'a> {
         observer: AuditObserver,
     ) -> anyhow::Result<Arc<Catalog>> {
         let (home, config, environment) = (self.home, self.config, self.environment);
-        let shared = Shared {
+        let shared = SharedParts {
             home: home.clone(),
             skill_dir: skill_dir(home, config, environment)?,
             database: Arc::clone(&self.open.database),
@@ -122,6 +124,37 @@ impl<'a> AccountServer<'a> {
         let spaces = Arc::new(AccountSpaces::new(shared));
         let catalog = Catalog::new(spaces, quota, Some(observer));
         Ok(Arc::new(catalog.with_audit(config.audit.arguments.into())))
+    }
+
+    /// The sign-in of MCP clients, with the limits that the API has.
+    ///
+    /// # Errors
+    /// The certificates that a variable names can't be read.
+    pub(crate) fn sign_in(
+        &self,
+        rates: Arc<RateLimits>,
+        has_proxy: bool,
+    ) -> anyhow::Result<OAuthParts> {
+        let accounts = &self.config.accounts;
+        let documents = HttpsDocuments::new(
+            &accounts.client_hosts,
+            self.environment.packages.certificates.as_deref(),
+            Arc::new(SystemClock),
+        )?;
+        let settings = OAuthSettings {
+            resource: format!("{}{MCP_PATH}", self.open.accounts.settings().issuer),
+            registers_clients: accounts.client_registration,
+        };
+        let server = AuthorizationServer::new(
+            self.open.accounts.clone(),
+            Some(Arc::new(documents)),
+            settings,
+        );
+        Ok(OAuthParts {
+            server,
+            rates,
+            has_proxy,
+        })
     }
 
     /// The limits on requests.

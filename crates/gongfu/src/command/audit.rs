@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use gongfu_core::account::{Owner, User};
 use gongfu_core::audit;
-use gongfu_core::port::LogChain as _;
 use gongfu_records::DatabaseRecords;
 use serde_json::{Value, json};
 

@@ -14,7 +14,8 @@ use gongfu_mcp::{HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
 use gongfu_server::{
-    Address, ApiParts, Health, Limits, Listener, Metrics, PublicUrl, Shutdown, Surface, Token,
+    Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, Shutdown, Surface,
+    Token,
 };
 
 use super::Outcome;
@@ -100,13 +101,25 @@ pub(crate) fn run(
         } else {
             None
         };
-        let api = accounts.as_ref().map(|server| ApiParts {
-            accounts: server.open.accounts.clone(),
-            catalog: Arc::clone(&parts.catalog),
-            profiles: profiles.list.clone(),
-            logs: Arc::clone(&server.open.records) as Arc<dyn LogChain>,
-            rates: Arc::new(server.rate_limits()),
-        });
+        let rates = accounts
+            .as_ref()
+            .map(|server| Arc::new(server.rate_limits()));
+        let sign_in = match (&accounts, &rates) {
+            (Some(server), Some(rates)) => {
+                Some(server.sign_in(Arc::clone(rates), public_url.is_some())?)
+            }
+            _ => None,
+        };
+        let api = accounts
+            .as_ref()
+            .zip(rates)
+            .map(|(server, rates)| ApiParts {
+                accounts: server.open.accounts.clone(),
+                catalog: Arc::clone(&parts.catalog),
+                profiles: profiles.list.clone(),
+                logs: Arc::clone(&server.open.records) as Arc<dyn LogChain>,
+                rates,
+            });
         let ended = serve(
             profiles,
             parts,
@@ -119,6 +132,7 @@ pub(crate) fn run(
                 sessions,
                 metrics,
                 accounts: api,
+                sign_in,
             },
             || announce(&url, serving.json, terminal),
         );
@@ -147,6 +161,7 @@ struct ServerParts {
     sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
     accounts: Option<ApiParts>,
+    sign_in: Option<OAuthParts>,
 }
 
 /// Checks that only a server with accounts is reached by other machines, and that it has a name for them.
@@ -220,6 +235,7 @@ async fn serve(
         public_url: served.public_url,
         token: served.token,
         accounts: served.accounts,
+        sign_in: served.sign_in,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
     // Before anybody is told where the server is: who knows may end it.

@@ -21,19 +21,24 @@ pub(crate) struct AccountSection {
     /// The folder of the accounts' skills, as `ID/SKILL`; without it `SKILL_STORAGE_PATH`, else `user-skills` in gongfu's
     /// home.
     pub(crate) skill_dir: Option<PathBuf>,
-    /// How many skills an account may have.
+    /// Let MCP clients register themselves. Those that have a document of their own (a URL as their id) need not.
+    pub(crate) client_registration: bool,
+    /// Hosts whose documents of clients are fetched at any address, such as `clients.example.com`; those of others only
+    /// at public addresses.
+    pub(crate) client_hosts: Vec<String>,
+    /// The most skills of an account.
     #[schemars(range(min = 1))]
     pub(crate) skills: u32,
-    /// What the skills of an account may take together, in MiB.
+    /// The most that the skills of an account take together, in MiB.
     #[schemars(range(min = 1))]
     pub(crate) skills_mib: u32,
-    /// How many commands of an account may run at once.
+    /// The most commands of an account that run at once.
     #[schemars(range(min = 1))]
     pub(crate) runs: u32,
-    /// How many commands an account may start in an hour.
+    /// The most commands that an account starts in an hour.
     #[schemars(range(min = 1))]
     pub(crate) runs_per_hour: u32,
-    /// How long an access token is valid, in minutes.
+    /// The life of an access token, in minutes.
     #[schemars(range(min = 1))]
     pub(crate) access_minutes: u32,
     /// Limit how many requests an address or a credential may send. Turn it off behind a proxy that does.
@@ -58,6 +63,8 @@ impl Default for AccountSection {
             registration: RegistrationSetting::default(),
             database: None,
             skill_dir: None,
+            client_registration: true,
+            client_hosts: Vec::new(),
             skills: u32::try_from(limits.skills).unwrap_or(u32::MAX),
             skills_mib: u32::try_from(limits.bytes / MIB).unwrap_or(u32::MAX),
             runs: 8,

@@ -10,12 +10,10 @@ use gongfu_core::registry::oauth::Connection;
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::{END, PASSWORD, TOKEN};
-use crate::page::form::Holder;
-use crate::page::invite::new_password_fields;
-use crate::page::layout::{Page, fill, time, token_field};
+use crate::page::new_password::new_password_fields;
+use crate::page::path::{END, PASSWORD, TOKEN};
 use crate::page::text::{Text, scope_text};
-use crate::page::visit::Visit;
+use crate::page::visit::{Holder, Page, Visit, fill, time, token_field};
 
 /// The choices of a token's life, in days.
 const DAYS: [u16; 3] = [30, 90, 365];
@@ -51,7 +49,7 @@ impl EndedThing {
     }
 }
 
-/// What is said at the top of the page.
+/// The sentence at the top of the page.
 pub(super) enum Notice {
     None,
     Done(Text),
@@ -143,7 +141,7 @@ fn password(visit: &Visit, user: &User) -> Markup {
             p.help { (visit.text(Text::PasswordEnds)) }
             form method="post" action=(visit.site.path(PASSWORD)) {
                 (token_field(visit, Holder::Session))
-                input type="hidden" name="name" value=(user.username) autocomplete="username";
+                input type="text" name="name" value=(user.username) autocomplete="username" hidden;
                 label for="current" { (visit.text(Text::CurrentPassword)) }
                 input id="current" name="current" type="password" autocomplete="current-password" maxlength="128" required;
                 (new_password_fields(visit))

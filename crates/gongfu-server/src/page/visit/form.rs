@@ -6,8 +6,8 @@ use gongfu_core::registry::oauth::Parameters;
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode};
 
-use super::text::Text;
-use super::visit::Visit;
+use super::Visit;
+use crate::page::text::Text;
 
 /// The longest form, in bytes.
 pub(crate) const MAX_FORM: usize = 64 * 1024;

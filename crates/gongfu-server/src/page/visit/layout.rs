@@ -10,15 +10,13 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
-use super::cookie::Cookie;
+use super::Visit;
 use super::form::{Holder, TOKEN};
-use super::language::Language;
-use super::login::LOGOUT;
-use super::text::Text;
-use super::visit::Visit;
+use crate::page::cookie::Cookie;
+use crate::page::language::Language;
+use crate::page::path::{ACCOUNT, LOGOUT, STYLE};
+use crate::page::text::Text;
 
-/// The path of the style.
-pub(super) const STYLE: &str = "/assets/style.css";
 const CSS: &str = include_str!("style.css");
 
 /// A page.
@@ -54,7 +52,7 @@ impl<'a> Page<'a> {
 
     /// A page with a sentence alone.
     pub(super) fn message(visit: &'a Visit, status: StatusCode, text: &str) -> Self {
-        let home = visit.site.path(super::account::ACCOUNT);
+        let home = visit.site.path(ACCOUNT);
         let body = html! {
             p role="alert" { (text) }
             p { a href=(home) { (visit.text(Text::Back)) } }
@@ -184,7 +182,7 @@ impl Visit {
 }
 
 /// The style of the pages.
-pub(super) async fn style() -> Response {
+pub(crate) async fn style() -> Response {
     let mut response = Response::new(Body::from(CSS));
     put(
         response.headers_mut(),
@@ -212,7 +210,7 @@ pub(crate) fn fill(text: &str, value: &str) -> String {
 }
 
 /// A time, to the minute.
-pub(super) fn time(milliseconds: i64) -> String {
+pub(crate) fn time(milliseconds: i64) -> String {
     let shown = Timestamp(milliseconds).to_seconds();
     let minute = shown.get(..16).unwrap_or(&shown);
     format!("{} UTC", minute.replace('T', " "))
