@@ -37,6 +37,7 @@ fn order_is_flag_project_environment_user_system_built_in() {
         discover_user: true,
         built_in: Some("/b".into()),
         writable: None,
+        is_shared: false,
     };
     let repository = folder.path().join("repo").to_string_lossy().into_owned();
     let trusts = Trusts {
@@ -79,6 +80,23 @@ fn order_is_flag_project_environment_user_system_built_in() {
     assert_eq!(
         places(&elsewhere, &Home::at("/h"), &Trusts::default()),
         found
+    );
+    // A server shares neither the places of one person nor a project with its accounts.
+    let shared = Settings {
+        is_shared: true,
+        ..settings.clone()
+    };
+    let shared = places(&shared, &Home::at("/h"), &trusts);
+    let ids: Vec<&str> = shared.iter().map(|place| &*place.id).collect();
+    assert_eq!(
+        ids,
+        [
+            "my-skills",
+            "my-skills-2",
+            "environment",
+            "system",
+            "built-in"
+        ]
     );
     let only = places(
         &Settings {

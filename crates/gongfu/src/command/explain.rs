@@ -1,5 +1,6 @@
 //! `gongfu explain`: what a code means, with an example and the way to fix it.
 
+mod account;
 mod own;
 
 use gongfu_core::near;
@@ -7,6 +8,7 @@ use gongfu_core::text;
 use gongfu_hub::ErrorCode;
 use serde::Serialize;
 
+use self::account::ACCOUNTS;
 use self::own::OWN;
 use super::Outcome;
 use crate::cli::ExplainArguments;
@@ -100,7 +102,8 @@ fn entries() -> Vec<Entry> {
             fix,
         }
     });
-    let own = OWN.iter().map(|&(code, meaning, example, fix)| Entry {
+    let own = OWN.iter().chain(&ACCOUNTS);
+    let own = own.map(|&(code, meaning, example, fix)| Entry {
         code,
         kind: "failure",
         meaning,

@@ -171,7 +171,7 @@ fn check_reach(
     } else {
         return Ok(());
     };
-    Err(Failure::new("ADDRESS_OPEN", message, hint))
+    Err(Failure::usage("ADDRESS_OPEN", message, hint))
 }
 
 /// The URL of a server with accounts, which its tokens are for.

@@ -30,7 +30,7 @@ processes = -1
 listen = "127.0.0.1:1"
 
 [server]
-listen = "0.0.0.0:80"
+listen = "example.com:80"
 public_url = "ftp://x"
 [dependencies]
 hosts = ["a b"]

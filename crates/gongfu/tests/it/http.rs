@@ -189,7 +189,7 @@ fn address_of_another_machine_is_refused_with_the_reason() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let ran = fixture.only(["serve", "--listen", address]).ends(2);
         assert!(
-            ran.stderr.contains("gongfu has no accounts yet"),
+            ran.stderr.contains("is open to other machines") && ran.stderr.contains("--accounts"),
             "{}",
             ran.stderr
         );
@@ -197,9 +197,9 @@ fn address_of_another_machine_is_refused_with_the_reason() {
     let ran = fixture
         .only(["serve"])
         .with("GONGFU_LISTEN", "192.0.2.1:80")
-        .ends(1);
+        .ends(2);
     assert!(
-        ran.stderr.contains("gongfu has no accounts yet"),
+        ran.stderr.contains("is open to other machines"),
         "{}",
         ran.stderr
     );

@@ -106,7 +106,7 @@ fn setting_is_validated_and_the_file_keeps_everything_else() {
         ("sandbox.memory_mib", "1", "CONFIG_VALUE"),
         ("sandbox.memory_mib", "much", "CONFIG_VALUE"),
         ("sandbox.level", "best", "CONFIG_VALUE"),
-        ("server.listen", "0.0.0.0:80", "CONFIG_VALUE"),
+        ("server.listen", "example.com:80", "CONFIG_VALUE"),
         ("discovery.home", "yes", "CONFIG_VALUE"),
         ("discovery.hme", "true", "CONFIG_UNKNOWN_KEY"),
         ("discovery", "true", "CONFIG_UNKNOWN_KEY"),
