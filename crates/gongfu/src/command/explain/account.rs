@@ -100,7 +100,7 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 29] = [
     ),
     (
         "BACKUP_UNUSABLE",
-        "The folder is no complete backup, or was changed.",
+        "The folder holds no complete backup, or was changed.",
         "gongfu restore /tmp",
         "Name a folder that `gongfu backup` wrote.",
     ),
