@@ -17,7 +17,7 @@ use gongfu_core::account::UserId;
 use gongfu_core::library::{Library, Revision, Skill, Source, SourceKind};
 use gongfu_core::port::{
     Blobs, Change, Clock, FileContent, FileEdit, Lease, Materialize, Pending, PortError, RecordKey,
-    SkillStore, Transactions, Version, ready,
+    Records, SkillStore, Transactions, Version, ready,
 };
 use gongfu_core::skill::{Digest, SkillName, SkillPath};
 use gongfu_core::switches::Switches;
@@ -122,7 +122,7 @@ impl StoredSkills {
             writing: tokio::sync::Mutex::default(),
             reported: Sender::new(Revision::default().next()),
         };
-        let entries = store.read_all().await?;
+        let entries = read_all(&*store.records).await?;
         let current: HashMap<String, Manifest> = entries
             .values()
             .map(|entry| (entry.id.clone(), (*entry.manifest).clone()))
@@ -137,29 +137,6 @@ impl StoredSkills {
             switches,
         };
         Ok(store)
-    }
-
-    async fn read_all(&self) -> Result<BTreeMap<String, Entry>, PortError> {
-        let prefix = RecordKey::new("skill")?;
-        let mut entries = BTreeMap::new();
-        for (key, record) in self.records.list(&prefix).await? {
-            let unreadable = |error: serde_json::Error| {
-                PortError::Unavailable(format!("{} can't be read: {error}", record.place))
-            };
-            let stored: StoredSkill = serde_json::from_slice(&record.value).map_err(unreadable)?;
-            let manifest = self.records.get(&manifest_key(&stored.manifest)?).await?;
-            let missing = || PortError::Unavailable(format!("the manifest of {key} is missing"));
-            let manifest = manifest.ok_or_else(missing)?;
-            let manifest: Manifest = serde_json::from_slice(&manifest.value).map_err(unreadable)?;
-            let entry = Entry {
-                version: record.version,
-                created: stored.created,
-                id: stored.manifest,
-                manifest: Arc::new(manifest),
-            };
-            entries.insert(entry.manifest.folder.clone(), entry);
-        }
-        Ok(entries)
     }
 
     fn assemble(
@@ -180,14 +157,6 @@ impl StoredSkills {
         Ok(Arc::new(
             Library::new(vec![source], skills, Vec::new()).at(revision),
         ))
-    }
-
-    /// The places of the checkout that somebody changed by hand, and copies of what was changed before.
-    pub fn changed_by_hand(&self) -> Vec<PathBuf> {
-        let entries = self.lock().entries.clone();
-        let current = entries.into_values();
-        let current = current.map(|entry| (entry.id, (*entry.manifest).clone()));
-        blocking(|| self.checkout.differences(&current.collect()))
     }
 
     /// The account's own skills. Their revision counts the changes of its switches, too.
@@ -375,6 +344,45 @@ impl Materialize for StoredSkills {
     fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
         Box::pin(async move { self.lease(&self.current_entry(skill)?).await })
     }
+}
+
+/// The skills of an account that its records lead to, by their folders.
+async fn read_all(records: &dyn Records) -> Result<BTreeMap<String, Entry>, PortError> {
+    let prefix = RecordKey::new("skill")?;
+    let mut entries = BTreeMap::new();
+    for (key, record) in records.list(&prefix).await? {
+        let unreadable = |error: serde_json::Error| {
+            PortError::Unavailable(format!("{} can't be read: {error}", record.place))
+        };
+        let stored: StoredSkill = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        let manifest = records.get(&manifest_key(&stored.manifest)?).await?;
+        let missing = || PortError::Unavailable(format!("the manifest of {key} is missing"));
+        let manifest = manifest.ok_or_else(missing)?;
+        let manifest: Manifest = serde_json::from_slice(&manifest.value).map_err(unreadable)?;
+        let entry = Entry {
+            version: record.version,
+            created: stored.created,
+            id: stored.manifest,
+            manifest: Arc::new(manifest),
+        };
+        entries.insert(entry.manifest.folder.clone(), entry);
+    }
+    Ok(entries)
+}
+
+/// The places of an account's folder that somebody changed by hand, and what was set aside for that before. Changes
+/// nothing, so it may be asked while a server runs.
+///
+/// # Errors
+/// The records can't be read.
+pub async fn changed_by_hand(
+    records: &dyn Records,
+    folder: PathBuf,
+) -> Result<Vec<PathBuf>, PortError> {
+    let current = read_all(records).await?.into_values();
+    let current = current.map(|entry| (entry.id, (*entry.manifest).clone()));
+    let current = current.collect();
+    Ok(blocking(|| Checkout::new(folder).differences(&current)))
 }
 
 /// A failure of the checkout.

@@ -22,7 +22,8 @@ pub mod walk;
 pub mod watch;
 
 pub use account::{
-    AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills, contents_of,
+    AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills, changed_by_hand,
+    contents_of,
 };
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;

@@ -13,7 +13,7 @@ use gongfu_core::port::{
 };
 use gongfu_core::skill::{SkillName, SkillPath};
 use gongfu_files::Home;
-use gongfu_library::{AccountSkills, StoreLimits, StoreParts, StoredSkills};
+use gongfu_library::{AccountSkills, StoreLimits, StoreParts, StoredSkills, changed_by_hand};
 use gongfu_records::FileBlobs;
 use gongfu_testing::{FixedClock, MemoryRecords, now};
 
@@ -98,6 +98,10 @@ impl Account {
             clock: Arc::<FixedClock>::default(),
         };
         Arc::new(now(StoredSkills::open(parts)).unwrap())
+    }
+
+    fn changed_by_hand(&self) -> Vec<PathBuf> {
+        now(changed_by_hand(&*self.records, self.skills())).unwrap()
     }
 
     fn skills(&self) -> PathBuf {
@@ -305,7 +309,7 @@ fn change_by_hand_is_reported_kept_and_never_run() {
     let account = Account::new();
     let store = account.open();
     let skill = pdf(&store);
-    assert_eq!(store.changed_by_hand(), Vec::<PathBuf>::new());
+    assert_eq!(account.changed_by_hand(), Vec::<PathBuf>::new());
     let script = account.skills().join("pdf/scripts/run.sh");
     for (number, damage) in [
         |script: &Path| fs::write(script, "echo evil\n").unwrap(),
@@ -324,12 +328,12 @@ fn change_by_hand_is_reported_kept_and_never_run() {
         // It was compared before.
         drop(now(store.materialize(&skill)).unwrap());
         damage(&script);
-        assert_eq!(store.changed_by_hand().len(), number + 1);
+        assert_eq!(account.changed_by_hand().len(), number + 1);
         let lease = now(store.materialize(&skill)).unwrap();
         let run = fs::read_to_string(lease.folder.join("scripts/run.sh")).unwrap();
         assert_eq!(run, "#!/bin/sh\necho 1\n", "damage {number}");
         assert_eq!(text(&store, &skill, "scripts/run.sh"), run);
-        assert_eq!(store.changed_by_hand().len(), number + 1);
+        assert_eq!(account.changed_by_hand().len(), number + 1);
     }
     let kept = account.skills().join(".changed/pdf-1/pdf/scripts/run.sh");
     assert_eq!(fs::read_to_string(kept).unwrap(), "echo evil\n");

@@ -1,5 +1,6 @@
 //! `gongfu doctor`: whether everything works, and how to fix what doesn't.
 
+mod account;
 #[cfg(all(feature = "attack", target_os = "linux"))]
 pub(super) mod attack;
 mod client;
@@ -212,6 +213,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         ),
     });
     checks.push(home::switches(&home));
+    checks.extend(account::accounts(&home, environment));
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {

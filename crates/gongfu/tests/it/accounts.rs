@@ -188,6 +188,32 @@ fn users_have_nothing_of_each_other() {
 }
 
 #[test]
+fn change_by_hand_is_reported_and_not_served() {
+    let users = Users::with_secret();
+    let doctor = || users.fixture.gongfu(["doctor"]).run().text();
+    assert!(doctor().contains("2 users"), "{}", doctor());
+    let script = users.folder().join("scripts/sum.sh");
+    fs::write(&script, "echo changed\n").unwrap();
+    assert!(
+        doctor().contains("1 skill of users changed by hand"),
+        "{}",
+        doctor()
+    );
+    let run = json!({"skill_name": "budget", "command": "sh scripts/sum.sh"});
+    let ran = users.tool(&users.ann, "skill_run", run);
+    assert!(
+        ran.body.contains(SECRET) && !ran.body.contains("echo changed"),
+        "{ran:#?}"
+    );
+    assert_eq!(
+        fs::read_to_string(&script).unwrap(),
+        format!("echo {SECRET}\n")
+    );
+    // What was changed is still there.
+    assert!(doctor().contains(".changed"), "{}", doctor());
+}
+
+#[test]
 fn shared_skills_are_everybodys_and_nobodys_to_change() {
     let users = Users::new();
     let write = json!({"skill_name": "pdf-tools", "path": "x.md", "content": "x"});
