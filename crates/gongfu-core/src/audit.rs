@@ -122,13 +122,17 @@ pub enum Phase {
     End,
 }
 
-/// Appends an entry to the audit of a space.
+/// Appends an entry to the audit of a space. That of a read may come a little later.
 ///
 /// # Errors
 /// The log can't be written; a change or a run must not go on then.
 pub async fn append(records: &dyn Records, entry: &AuditEntry) -> Result<(), PortError> {
     let line = serde_json::to_vec(entry).map_err(|error| PortError::Other(error.into()))?;
-    records.append(&key()?, &line).await
+    if entry.access == Access::Read {
+        records.append_soon(&key()?, &line).await
+    } else {
+        records.append(&key()?, &line).await
+    }
 }
 
 /// The key of the log.

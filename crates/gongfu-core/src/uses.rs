@@ -27,7 +27,7 @@ pub async fn read(records: &dyn Records) -> Result<UseCounts, PortError> {
 /// The log can't be written.
 pub async fn record(records: &dyn Records, skill: &str) -> Result<(), PortError> {
     let line = serde_json::to_vec(skill).map_err(|error| PortError::Other(error.into()))?;
-    records.append(&key()?, &line).await
+    records.append_soon(&key()?, &line).await
 }
 
 fn key() -> Result<RecordKey, PortError> {

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 
 use self::endpoint::{Access, Endpoint, Refusal, ReplyBody, RequestBody};
 use self::idempotency::Idempotency;
+use self::identity_cache::IdentityCache;
 use self::request::Places;
 use self::schema::TypeSchema;
 use crate::path::MCP_PATH;
@@ -34,6 +35,7 @@ mod context;
 mod credential;
 mod endpoint;
 mod idempotency;
+mod identity_cache;
 mod json;
 mod openapi;
 mod page;
@@ -79,6 +81,7 @@ pub(crate) struct Api {
     /// The URL of MCP as clients see it: the audience of access tokens for it.
     pub(crate) mcp_url: String,
     clock: Arc<dyn Clock>,
+    identities: IdentityCache,
     idempotency: Arc<Idempotency>,
     /// Bounds the long bodies that are in memory at once.
     uploads: Semaphore,
@@ -169,7 +172,7 @@ impl Entry {
             headers: E::HEADERS,
             refusals: E::REFUSALS,
             reply: E::REPLY,
-            reply_schema: schema::of::<E::Reply>(),
+            reply_schema: schema::of_reply::<E::Reply>(),
             places: Arc::new(request::places::<E>()),
             route: route::<E>,
         }
@@ -202,6 +205,7 @@ impl Api {
         Self {
             mcp_url: format!("{issuer}{MCP_PATH}"),
             parts,
+            identities: IdentityCache::new(Arc::clone(&clock)),
             clock,
             idempotency: Arc::default(),
             uploads: Semaphore::new(MAX_UPLOADS),

@@ -1,6 +1,7 @@
 //! Finding and creating gongfu's home, and what to do where that fails.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
@@ -84,4 +85,12 @@ pub(crate) fn unusable(home: &Home, error: &io::Error) -> Failure {
         _ => "set GONGFU_HOME to a folder that you may write to",
     };
     Failure::new("HOME_UNUSABLE", message, hint)
+}
+
+/// A folder that a person named: `~/` is the person's home folder, also where no shell said so.
+pub(crate) fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
+    match (folder.strip_prefix("~"), user) {
+        (Ok(below), Some(user)) => user.join(below),
+        _ => folder.to_owned(),
+    }
 }

@@ -1,4 +1,4 @@
-//! How packages of scripts are installed: the indexes and interpreters that the settings and variables name.
+//! The installation of packages that scripts need: the indexes and interpreters that the settings and variables name.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use gongfu_files::disk::{self, EntryKind};
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::wiring::expanded;
+use crate::home::expanded;
 
 /// The settings of environments.
 pub(crate) fn settings(environment: &Environment, config: &Config) -> environments::Settings {

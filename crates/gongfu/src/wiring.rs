@@ -30,7 +30,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
-pub(crate) use crate::home::home;
+pub(crate) use crate::home::{expanded, home};
 use crate::package;
 use crate::project::{self, Workspace};
 use crate::terminal::plain;
@@ -440,14 +440,6 @@ fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
     }
     files.sort_unstable();
     files
-}
-
-/// A folder that a person named: `~/` is the person's home folder, also where no shell said so.
-pub(crate) fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
-    match (folder.strip_prefix("~"), user) {
-        (Ok(below), Some(user)) => user.join(below),
-        _ => folder.to_owned(),
-    }
 }
 
 /// The time for which an idle thread is kept: it keeps the memory that it has freed.

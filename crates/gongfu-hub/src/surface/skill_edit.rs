@@ -127,8 +127,8 @@ impl Operation for StoredSkillImport {
 pub struct StoredSkillEdit {
     /// The id of the skill.
     pub skill: String,
-    /// The digest that the skill must still have; missing for any.
-    pub expected: Option<String>,
+    /// The digests of which the skill must have one; missing for any.
+    pub expected: Option<Vec<String>>,
     /// The files.
     pub files: Vec<FileChange>,
     /// True if the skill is to have these files alone.
@@ -160,8 +160,8 @@ impl Operation for StoredSkillEdit {
 pub struct StoredSkillDescribe {
     /// The id of the skill.
     pub skill: String,
-    /// The digest that the skill must still have; missing for any.
-    pub expected: Option<String>,
+    /// The digests of which the skill must have one; missing for any.
+    pub expected: Option<Vec<String>>,
     /// The new description; missing where it stays.
     pub description: Option<String>,
     /// The new instructions; missing where they stay.
@@ -200,8 +200,8 @@ impl Operation for StoredSkillDescribe {
 pub struct StoredSkillDelete {
     /// The id of the skill.
     pub skill: String,
-    /// The digest that the skill must still have; missing for any.
-    pub expected: Option<String>,
+    /// The digests of which the skill must have one; missing for any.
+    pub expected: Option<Vec<String>>,
 }
 
 impl Operation for StoredSkillDelete {
@@ -221,7 +221,7 @@ impl Operation for StoredSkillDelete {
 async fn edit(
     call: &Call,
     before: &Skill,
-    expected: Option<&str>,
+    expected: Option<&[String]>,
     files: &[FileChange],
 ) -> Result<StoredSkill, ToolError> {
     check_version(before, expected)?;
@@ -234,8 +234,9 @@ async fn edit(
     stored(call, &skill).await
 }
 
-fn check_version(skill: &Skill, expected: Option<&str>) -> Result<(), ToolError> {
-    if expected.is_some_and(|expected| expected != skill.digest().to_string()) {
+fn check_version(skill: &Skill, expected: Option<&[String]>) -> Result<(), ToolError> {
+    let digest = skill.digest().to_string();
+    if expected.is_some_and(|expected| !expected.contains(&digest)) {
         return Err(outdated(skill));
     }
     Ok(())
@@ -281,7 +282,7 @@ fn outdated(skill: &Skill) -> ToolError {
     Problem::Outdated { skill }.error()
 }
 
-fn failed(error: PortError, skill: &Skill, expected: Option<&str>) -> ToolError {
+fn failed(error: PortError, skill: &Skill, expected: Option<&[String]>) -> ToolError {
     match error {
         PortError::Conflict(_) if expected.is_some() => outdated(skill),
         error => file::failed(error, &skill.full_name, "writing the skill"),

@@ -15,6 +15,8 @@ use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
 
+/// The starts of programs: libraries don't say which of their files are any.
+const PROGRAMS: [&[u8]; 2] = [b"#!", b"\x7fELF"];
 /// The digits of an id.
 const ID_DIGITS: usize = 32;
 
@@ -131,10 +133,11 @@ impl Operation for StoredSkillDownload {
         let stored = find(call, &self.skill).await?;
         let mut files = Vec::new();
         for file in &*stored.skill.files {
+            let bytes = read(call, &stored.skill, &file.path).await?;
             files.push(ArchiveFile {
                 path: file.path.clone(),
-                is_executable: None,
-                bytes: read(call, &stored.skill, &file.path).await?,
+                is_executable: Some(PROGRAMS.iter().any(|start| bytes.starts_with(start))),
+                bytes,
             });
         }
         Ok((stored, files))

@@ -224,6 +224,15 @@ impl Records for SqliteRecords {
         })
     }
 
+    fn append_soon<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async move {
+            let entries = [LogEntry { log, entry }];
+            check_commit(&[], &entries)?;
+            let commit = Commit::new(&self.scope, &[], &entries);
+            self.pool.writer.defer(commit).await
+        })
+    }
+
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         Box::pin(self.read_entries(log, limit))
     }

@@ -4,10 +4,12 @@
 //! writers there are, the fewer waits each write costs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gongfu_core::port::PortError;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use super::commit::{Commit, Heads, Outcome};
 use super::connection;
@@ -16,6 +18,8 @@ use super::file::DatabaseFile;
 
 /// The most writes of one commit.
 const MAX_GROUP: usize = 256;
+/// The time that writes for which nobody waits wait for others at most.
+const DEFER: Duration = Duration::from_millis(500);
 /// The unit in which the room of the queue is counted, in bytes; a write takes one at least.
 const UNIT: usize = 64 * 1024;
 /// The room of the queue, in units: 64 MiB, and so 1,024 writes.
@@ -31,13 +35,15 @@ pub(super) struct Writer {
 
 enum Message {
     Write(Waiting),
+    /// A write for which nobody waits.
+    Defer(Waiting),
     Close(oneshot::Sender<()>),
 }
 
-/// A write that waits for its answer.
+/// A write that waits for its answer, if anybody asks for one.
 struct Waiting {
     commit: Commit,
-    answer: oneshot::Sender<Outcome>,
+    answer: Option<oneshot::Sender<Outcome>>,
     /// Its room in the queue.
     _room: OwnedSemaphorePermit,
 }
@@ -68,12 +74,30 @@ impl Writer {
         let (answer, outcome) = oneshot::channel();
         let waiting = Waiting {
             commit,
-            answer,
+            answer: Some(answer),
             _room: room,
         };
         let sent = self.queue.send(Message::Write(waiting));
         sent.map_err(|_| self.closed())?;
         outcome.await.map_err(|_| self.closed())?
+    }
+
+    /// Hands a commit over that is made within half a second, with whatever else is written until then. When the queue is
+    /// full, it waits as [`Self::commit`] does.
+    ///
+    /// A crash before that loses it, and a failure is only logged.
+    pub(super) async fn defer(&self, commit: Commit) -> Result<(), PortError> {
+        let units = units_of(commit.size());
+        let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(units) else {
+            return self.commit(commit).await.map(drop);
+        };
+        let waiting = Waiting {
+            commit,
+            answer: None,
+            _room: room,
+        };
+        let sent = self.queue.send(Message::Defer(waiting));
+        sent.map_err(|_| self.closed())
     }
 
     /// Commits what waits, refuses what comes later, and closes the connection.
@@ -107,18 +131,44 @@ struct Task {
 
 impl Task {
     async fn run(mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
-        let mut received = Vec::new();
+        let (mut received, mut deferred) = (Vec::new(), Vec::new());
+        let mut due: Option<Instant> = None;
         let mut closing = None;
-        while closing.is_none() && messages.recv_many(&mut received, MAX_GROUP).await > 0 {
+        while closing.is_none() {
+            let receiving = messages.recv_many(&mut received, MAX_GROUP);
+            let is_open = match due {
+                None => receiving.await > 0,
+                Some(due) => tokio::select! {
+                    count = receiving => count > 0,
+                    () = sleep_until(due) => true,
+                },
+            };
             let mut group = Vec::new();
             for message in received.drain(..) {
                 match message {
                     // A write that comes later finds no receiver, and is refused.
                     Message::Close(done) => closing = Some(done),
                     Message::Write(waiting) => group.push(waiting),
+                    Message::Defer(waiting) => deferred.push(waiting),
                 }
             }
-            self.write(group).await;
+            let is_due = due.is_some_and(|due| due <= Instant::now());
+            let is_full = deferred.len() >= MAX_GROUP;
+            if is_due || is_full || !group.is_empty() || closing.is_some() || !is_open {
+                deferred.append(&mut group);
+                let mut rest = std::mem::take(&mut deferred);
+                while !rest.is_empty() {
+                    let later = rest.split_off(rest.len().min(MAX_GROUP));
+                    self.write(rest).await;
+                    rest = later;
+                }
+                due = None;
+            } else if due.is_none() && !deferred.is_empty() {
+                due = Some(Instant::now() + DEFER);
+            }
+            if !is_open {
+                break;
+            }
         }
         self.disconnect().await;
         if let Some(done) = closing {
@@ -152,8 +202,12 @@ impl Task {
             }
         };
         for (waiting, outcome) in group.into_iter().zip(outcomes) {
-            // A caller that doesn't wait any more needs no answer.
-            let _ = waiting.answer.send(outcome);
+            match (waiting.answer, outcome) {
+                // A caller that doesn't wait any more needs no answer.
+                (Some(answer), outcome) => drop(answer.send(outcome)),
+                (None, Err(error)) => tracing::warn!(%error, "an entry of a log is lost"),
+                (None, Ok(_)) => {}
+            }
         }
     }
 

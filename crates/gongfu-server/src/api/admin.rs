@@ -21,9 +21,15 @@ const CONFLICT: Refusal = Refusal {
     codes: &["CONFLICT"],
 };
 
+/// The digits of a user's id.
+const ID_DIGITS: usize = 32;
+
 /// The user with an id; one that can't be an id is unknown.
 fn user_id(id: &str) -> Result<UserId, Problem> {
-    UserId::new(id).map_err(|_| Problem::NotFound("user"))
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_id = id.len() == ID_DIGITS && id.bytes().all(is_digit);
+    let id = UserId::new(id).ok().filter(|_| is_id);
+    id.ok_or(Problem::NotFound("user"))
 }
 
 /// A page of users.
@@ -40,7 +46,7 @@ pub(super) struct AccountPage {
 #[serde(deny_unknown_fields)]
 pub(super) struct AccountList {
     /// The `next_cursor` of the page before.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 32, max = 32), extend("pattern" = "^[0-9a-f]{32}$"))]
     cursor: Option<String>,
     /// The most users of the page (50).
     #[schemars(range(min = 1, max = 100))]
@@ -55,7 +61,7 @@ impl Endpoint for AccountList {
     type Reply = AccountPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<AccountPage>, Problem> {
-        let after = self.cursor.as_deref().map(UserId::new).transpose();
+        let after = self.cursor.as_deref().map(user_id).transpose();
         let why = "it isn't a cursor of this list";
         let after = after.map_err(|_| Problem::field("cursor", why))?;
         let limit = self.limit.unwrap_or(50).min(MAX_PAGE);

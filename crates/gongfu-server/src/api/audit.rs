@@ -29,7 +29,7 @@ pub(super) struct AuditPage {
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditRead {
     /// The `next_cursor` of the page before.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), extend("pattern" = "^[A-Za-z0-9_-]+$"))]
     cursor: Option<String>,
     /// The most entries of the page (50).
     #[schemars(range(min = 1, max = 250))]
@@ -65,7 +65,7 @@ impl Endpoint for AuditRead {
 #[serde(deny_unknown_fields)]
 pub(super) struct ServerAuditRead {
     /// The `next_cursor` of the page before: the number of its last entry.
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = 19), extend("pattern" = "^[0-9]{1,19}$"))]
     cursor: Option<String>,
     /// The most entries of the page (50).
     #[schemars(range(min = 1, max = 250))]

@@ -12,6 +12,7 @@ use http::{HeaderMap, Uri};
 
 use super::Api;
 use super::endpoint::Access;
+use super::identity_cache::IdentityCache;
 use super::revocation;
 use crate::problem::{CredentialFault, Problem};
 use crate::state::AppState;
@@ -93,7 +94,21 @@ pub(crate) async fn authenticate_mcp(
     // A person who signed in at the API can try tools as well.
     let audiences = [api.mcp_url.as_str(), api.issuer()];
     let accounts = &api.parts.accounts;
-    match identify(accounts, request.headers(), request.uri(), &audiences).await {
+    let sent = bearer(request.headers(), request.uri()).ok().flatten();
+    let key = sent.map(|sent| IdentityCache::key(sent, &audiences));
+    let known = key.and_then(|key| api.identities.get(&key));
+    let found = match known {
+        Some(identity) => Ok(identity),
+        None => {
+            let asked = api.identities.now();
+            let found = identify(accounts, request.headers(), request.uri(), &audiences).await;
+            if let (Ok(identity), Some(key)) = (&found, key) {
+                api.identities.put(key, asked, identity);
+            }
+            found
+        }
+    };
+    match found {
         Ok(identity) => {
             request.extensions_mut().insert(Arc::clone(&identity));
             let response = next.run(request).await;

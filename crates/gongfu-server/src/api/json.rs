@@ -79,6 +79,11 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        // 5.0 is an integer (JSON Schema, section 6.1.1).
+        let text = format!("{value}");
+        if let Ok(whole) = text.parse::<i64>() {
+            return Ok(whole.into());
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
@@ -120,7 +125,7 @@ mod tests {
 
     #[test]
     fn objects_are_read_strictly() {
-        let read = object(br#" {"a": [1, -2, 0.5, "x", null, true], "b": {"a": {}}} "#).unwrap();
+        let read = object(br#" {"a": [1.0, -2, 0.5, "x", null, true], "b": {"a": {}}} "#).unwrap();
         let text = serde_json::to_string(&read).unwrap();
         assert_eq!(text, r#"{"a":[1,-2,0.5,"x",null,true],"b":{"a":{}}}"#);
         let nested = |depth: usize| {

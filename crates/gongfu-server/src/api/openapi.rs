@@ -35,7 +35,7 @@ pub(super) fn document(entries: &[Entry], url: &str) -> Value {
         "paths": paths,
         "components": {
             "responses": shared,
-            "schemas": { "Problem": schema::of::<ProblemDocument>().schema },
+            "schemas": { "Problem": schema::of_reply::<ProblemDocument>().schema },
             "securitySchemes": {
                 "person": {
                     "type": "http",
@@ -117,6 +117,9 @@ fn field(entry: &Entry, name: &str) -> (Value, Option<String>) {
                 schema.insert("type".to_owned(), only);
             }
         }
+        if let Some(Value::Array(choices)) = schema.get_mut("enum") {
+            choices.retain(|choice| !choice.is_null());
+        }
         schema.remove("description")
     });
     let description = description.and_then(|text| text.as_str().map(str::to_owned));
@@ -147,7 +150,7 @@ fn parameters(entry: &Entry) -> Vec<Value> {
             "name": name,
             "in": "header",
             "required": false,
-            "schema": { "type": "string", "maxLength": 255 },
+            "schema": { "type": "string" },
         })
     }));
     all
@@ -183,11 +186,19 @@ fn request_body(entry: &Entry) -> Option<Value> {
                         "file": { "type": "string", "format": "binary" },
                     },
                     "required": ["file"],
+                    "additionalProperties": false,
                 },
             },
         }),
     };
-    Some(json!({ "required": true, "content": content }))
+    // Fields that may all be missing need no body.
+    let mut required = schema::required(&entry.places.schema.schema);
+    let is_required = match entry.body {
+        RequestBody::Fields => required.any(|name| entry.places.body.iter().any(|at| at == name)),
+        RequestBody::Whole(_) | RequestBody::Bytes(_) => false,
+        RequestBody::Form(_) => true,
+    };
+    Some(json!({ "required": is_required, "content": content }))
 }
 
 /// The codes of the refusals that many endpoints share, by status.

@@ -28,7 +28,7 @@ use crate::state::AppState;
 /// The longest body of somebody without a credential.
 const MAX_PUBLIC: usize = 16 * 1024;
 /// The longest body with fields.
-const MAX_FIELDS: usize = 1024 * 1024;
+const MAX_FIELDS: usize = 4 * 1024 * 1024;
 /// The longest body with the arguments of a tool, which has a limit of its own.
 const MAX_WHOLE: usize = 8 * 1024 * 1024;
 /// The time that a client has for a body, and for a long one.

@@ -27,7 +27,7 @@ pub(super) fn watched(
     }
     let accounts = accounts.clone();
     response.map(|body| {
-        Body::new(Watched {
+        Body::new(RevocableBody {
             body,
             revoked: Some(Box::pin(revoked(accounts, identity))),
         })
@@ -42,20 +42,20 @@ async fn revoked(accounts: Accounts, identity: Arc<Identity>) {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%error, "a stream ends because its credential can't be looked up");
+                tracing::warn!(%error, "a stream ends because its credential can't be checked");
                 return;
             }
         }
     }
 }
 
-struct Watched {
+struct RevocableBody {
     body: Body,
     /// `None` once it was revoked.
     revoked: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for RevocableBody {
     type Data = Bytes;
     type Error = axum::Error;
 

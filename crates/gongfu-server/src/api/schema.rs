@@ -16,9 +16,18 @@ pub(super) struct TypeSchema {
     pub(super) schema: Map<String, Value>,
 }
 
-/// The schema of a type, complete in itself.
+/// The schema of what is read, complete in itself.
 pub(super) fn of<T: JsonSchema>() -> TypeSchema {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    with::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of what is written.
+pub(super) fn of_reply<T: JsonSchema>() -> TypeSchema {
+    with::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn with<T: JsonSchema>(settings: SchemaSettings) -> TypeSchema {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });

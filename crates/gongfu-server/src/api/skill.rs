@@ -107,19 +107,22 @@ pub(super) fn etag(stored: &StoredSkill) -> String {
     format!("\"{}\"", stored.skill.digest())
 }
 
-/// The digest that the skill must still have, as `If-Match` says.
-pub(super) fn expected(context: &Context) -> Result<Option<String>, Problem> {
-    let mut values = context.headers.get_all(IF_MATCH).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    let value = value.to_str().unwrap_or_default().trim();
-    if value.contains(',') || values.next().is_some() {
-        let why = "`If-Match` has several tags; send the one that you read";
-        return Err(Problem::Malformed(why.to_owned()));
+/// The digests of which the skill must have one, as `If-Match` says.
+pub(super) fn expected(context: &Context) -> Option<Vec<String>> {
+    let values = context.headers.get_all(IF_MATCH).iter();
+    let values: Vec<&str> = values
+        .map(|value| value.to_str().unwrap_or_default())
+        .collect();
+    if values.is_empty() || values == ["*"] {
+        return None;
     }
-    // A weak tag matches no version (RFC 9110, section 13.1.1).
-    Ok((value != "*").then(|| value.trim_matches('"').to_owned()))
+    // Weak tags, and texts that aren't tags, match no version (RFC 9110, section 13.1.1).
+    let tags = values
+        .iter()
+        .flat_map(|value| value.split(','))
+        .map(str::trim);
+    let strong = tags.filter_map(|tag| tag.strip_prefix('"')?.strip_suffix('"'));
+    Some(strong.map(str::to_owned).collect())
 }
 
 /// A page of skills.
@@ -145,7 +148,7 @@ pub(super) struct SkillList {
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// The `next_cursor` of the page before.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 32, max = 32), extend("pattern" = "^[0-9a-f]{32}$"))]
     cursor: Option<String>,
 }
 
@@ -154,6 +157,10 @@ impl Endpoint for SkillList {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = PATH;
     const ACCESS: Access = READ;
+    const REFUSALS: &'static [Refusal] = &[Refusal {
+        status: 409,
+        codes: &["CONFLICT"],
+    }];
     type Reply = SkillPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillPage>, Problem> {
@@ -167,8 +174,11 @@ impl Endpoint for SkillList {
             None => 0,
             Some(cursor) => {
                 let at = all.iter().position(|stored| stored.id == *cursor);
-                let why = "it isn't a cursor of this list, or its skill is gone";
-                at.ok_or_else(|| Problem::field("cursor", why))? + 1
+                at.ok_or_else(|| Problem::Conflict {
+                    detail: "the skill before this page is gone".to_owned(),
+                    hint: "start again without a cursor",
+                    field: Some("cursor"),
+                })? + 1
             }
         };
         let start = start.saturating_add(self.skip).min(total);
@@ -196,7 +206,7 @@ pub(super) struct SkillCreate {
     description: String,
     /// The instructions in Markdown; without them, a template to fill in.
     #[serde(default)]
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 200_000))]
     instructions: String,
 }
 
@@ -257,7 +267,7 @@ pub(super) struct SkillChange {
     #[schemars(length(min = 1, max = 1_024), extend("pattern" = "\\S"))]
     description: Option<String>,
     /// The new instructions in Markdown; without them, the old ones stay.
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 200_000))]
     instructions: Option<String>,
 }
 
@@ -273,7 +283,7 @@ impl Endpoint for SkillChange {
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
         let describe = StoredSkillDescribe {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
             description: self.description,
             instructions: self.instructions,
         };
@@ -308,7 +318,7 @@ impl Endpoint for SkillDelete {
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let delete = StoredSkillDelete {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
         };
         context.catalog().operate(delete, &context.actor()?).await?;
         Ok(Answer::nothing())

@@ -30,8 +30,13 @@ const MAX_CONTENT: usize = 32 * 1024 * 1024;
 
 const FILE_UNKNOWN: Refusal = Refusal {
     status: 404,
-    codes: &["SKILL_NOT_FOUND", "FILE_NOT_FOUND"],
+    codes: &["SKILL_NOT_FOUND", "FILE_NOT_FOUND", "NOT_FOUND"],
 };
+
+/// The path of a file that should be there: none has a path that can't be one.
+fn known_path(text: &str) -> Result<SkillPath, Problem> {
+    path(text).map_err(|_| Problem::NotFound("file"))
+}
 
 /// The path of a file inside a skill.
 fn path(text: &str) -> Result<SkillPath, Problem> {
@@ -101,12 +106,12 @@ impl Endpoint for FileRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/skills/{id}/files/{*path}";
     const ACCESS: Access = READ;
-    const REFUSALS: &'static [Refusal] = &[FILE_UNKNOWN, INVALID];
+    const REFUSALS: &'static [Refusal] = &[FILE_UNKNOWN];
     const REPLY: ReplyBody = ReplyBody::File;
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let path = path(&self.path)?;
+        let path = known_path(&self.path)?;
         let read = StoredFileRead {
             skill: self.id,
             path: path.clone(),
@@ -170,7 +175,7 @@ async fn write(
     let is_new = !before.skill.files.iter().any(|file| file.path == path);
     let edit = StoredSkillEdit {
         skill: id,
-        expected: expected(context)?,
+        expected: expected(context),
         files: vec![FileChange::put(path.clone(), content, None)],
         is_whole: false,
     };
@@ -213,10 +218,10 @@ impl Endpoint for FileDelete {
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let path = path(&self.path)?;
+        let path = known_path(&self.path)?;
         let edit = StoredSkillEdit {
             skill: self.id,
-            expected: expected(context)?,
+            expected: expected(context),
             files: vec![FileChange::remove(path)],
             is_whole: false,
         };
@@ -307,7 +312,7 @@ impl Endpoint for SkillUpload {
                 let path = new_path(&filename)?;
                 let edit = StoredSkillEdit {
                     skill,
-                    expected: expected(context)?,
+                    expected: expected(context),
                     files: vec![FileChange::put(path, content, None)],
                     is_whole: false,
                 };
@@ -326,7 +331,7 @@ impl Endpoint for SkillUpload {
                     Some(skill) => {
                         let edit = StoredSkillEdit {
                             skill,
-                            expected: expected(context)?,
+                            expected: expected(context),
                             files,
                             is_whole: true,
                         };

@@ -140,6 +140,7 @@ impl TestServer {
             link_parent_trace: None,
             public_url: None,
             token: None,
+            sign_in: None,
             accounts: Some(ApiParts {
                 accounts: accounts.clone(),
                 catalog: Arc::new(catalog),

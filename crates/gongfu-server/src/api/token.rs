@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
+use super::tool::profile_names;
 use crate::problem::Problem;
 
 /// The most entries of a page.
@@ -122,7 +123,7 @@ pub(super) struct TokenCreate {
     #[schemars(length(max = 1_000))]
     skills: Option<Vec<String>>,
     /// The profile of its connections; without it the server's.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("enum" = profile_names()))]
     profile: Option<String>,
 }
 

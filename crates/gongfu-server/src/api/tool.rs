@@ -24,6 +24,12 @@ fn profiles(context: &Context, asked: Option<&str>) -> Result<Vec<Profile>, Prob
     })?])
 }
 
+/// The names of the profiles, and null, for schemas.
+pub(super) fn profile_names() -> Vec<Option<&'static str>> {
+    let names = Profile::every().into_iter().map(Profile::as_str);
+    names.map(Some).chain([None]).collect()
+}
+
 /// A tool.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ListedTool {
@@ -74,7 +80,7 @@ pub(super) struct ToolPage {
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolList {
     /// The tools of this profile.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("enum" = profile_names()))]
     profile: Option<String>,
 }
 
@@ -152,7 +158,7 @@ pub(super) struct ToolCall {
     /// The arguments.
     arguments: Map<String, Value>,
     /// The profile that the tool belongs to.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("enum" = profile_names()))]
     profile: Option<String>,
 }
 
@@ -270,8 +276,6 @@ struct SkillHit {
     description: String,
     /// The passage of its instructions that fits best.
     snippet: String,
-    /// Its folder.
-    path: String,
 }
 
 /// Find the skills that fit a task, best first.

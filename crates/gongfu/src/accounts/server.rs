@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::client_document::HttpsDocuments;
 use super::removal::{Folders, remove_deleted};
-use super::space::Shared;
+use super::space::SharedParts;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -97,7 +97,7 @@ impl<'a> AccountServer<'a> {
         observer: AuditObserver,
     ) -> anyhow::Result<Arc<Catalog>> {
         let (home, config, environment) = (self.home, self.config, self.environment);
-        let shared = Shared {
+        let shared = SharedParts {
             home: home.clone(),
             skill_dir: skill_dir(home, config, environment)?,
             database: Arc::clone(&self.open.database),

@@ -22,7 +22,7 @@ use gongfu_search::{Search, SearchCache};
 const MAX_OPEN: usize = 1_000;
 
 /// The parts that all spaces of a server share.
-pub(crate) struct Shared {
+pub(crate) struct SharedParts {
     /// The server's home.
     pub(crate) home: Home,
     /// The folder of the accounts' skills.
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
 
 /// Opens the spaces of a server's users.
 pub(crate) struct AccountSpaces {
-    shared: Shared,
+    shared: SharedParts,
     search: Arc<SearchCache>,
     open: Mutex<OpenSpaces>,
 }
@@ -62,7 +62,7 @@ struct OpenSpaces {
 
 impl AccountSpaces {
     /// The spaces over these parts.
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: SharedParts) -> Self {
         Self {
             shared,
             search: Arc::default(),

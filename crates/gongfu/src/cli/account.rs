@@ -98,7 +98,7 @@ pub(crate) struct TokenCreateArguments {
     /// A name for the token, such as the machine that uses it
     #[arg(long)]
     pub(crate) name: String,
-    /// What it may do [default: skills:read, skills:write and skills:run]
+    /// A permission of the token [default: skills:read, skills:write and skills:run]
     #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',')]
     pub(crate) scopes: Vec<Scope>,
     /// The only skills that it reaches [default: all]

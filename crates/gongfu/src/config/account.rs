@@ -26,19 +26,19 @@ pub(crate) struct AccountSection {
     /// Hosts whose documents of clients are fetched at any address, such as `clients.example.com`; those of others only
     /// at public addresses.
     pub(crate) client_hosts: Vec<String>,
-    /// How many skills an account may have.
+    /// The most skills of an account.
     #[schemars(range(min = 1))]
     pub(crate) skills: u32,
-    /// What the skills of an account may take together, in MiB.
+    /// The most that the skills of an account take together, in MiB.
     #[schemars(range(min = 1))]
     pub(crate) skills_mib: u32,
-    /// How many commands of an account may run at once.
+    /// The most commands of an account that run at once.
     #[schemars(range(min = 1))]
     pub(crate) runs: u32,
-    /// How many commands an account may start in an hour.
+    /// The most commands that an account starts in an hour.
     #[schemars(range(min = 1))]
     pub(crate) runs_per_hour: u32,
-    /// How long an access token is valid, in minutes.
+    /// The life of an access token, in minutes.
     #[schemars(range(min = 1))]
     pub(crate) access_minutes: u32,
     /// Limit how many requests an address or a credential may send. Turn it off behind a proxy that does.

@@ -233,6 +233,7 @@ fn users_have_nothing_of_each_other() {
         .fixture
         .gongfu(["user", "delete", "ann", "--yes"])
         .good();
+    std::thread::sleep(Duration::from_millis(600));
     assert_eq!(users.mcp(&users.ann, "tools/list", json!({})).status, 401);
     assert!(!folder.exists());
     let left = files_with(&users.fixture.path("home"), "purple");
@@ -351,6 +352,8 @@ fn credential_decides_what_is_listed_and_called() {
     let reply = users.mcp(&expired, "tools/list", json!({}));
     assert_eq!(text_at(&reply.json(), "/code"), "TOKEN_EXPIRED");
     users.fixture.gongfu(["user", "disable", "bob"]).good();
+    // A credential that was just used counts for half a second.
+    std::thread::sleep(Duration::from_millis(600));
     assert_eq!(
         text_at(
             &users.mcp(&users.bob, "tools/list", json!({})).json(),
