@@ -93,6 +93,8 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
             link_parent_trace: None,
             public_url: None,
             token: None,
+            accounts: None,
+            sign_in: None,
         };
         let stop = async move {
             terminate.recv().await;

@@ -116,7 +116,7 @@ pub(super) fn expected(context: &Context) -> Option<Vec<String>> {
     if values.is_empty() || values == ["*"] {
         return None;
     }
-    // Weak tags, and texts that aren't tags, match no version (RFC 9110, section 13.1.1).
+    // Weak tags and other texts match no version (RFC 9110, section 13.1.1).
     let tags = values
         .iter()
         .flat_map(|value| value.split(','))

@@ -80,7 +80,7 @@ async fn every_wrong_field_is_named() {
     let server = TestServer::new();
     server.user("ann", false);
     let access = server.sign_in("ann");
-    let body = json!({ "nmae": "x", "expires_at": 5, "scopes": "skills:read", "skills": [1] });
+    let body = json!({ "label": "x", "expires_at": 5, "scopes": "skills:read", "skills": [1] });
     let reply = server.call("POST", "/api/v1/tokens", &access, body).await;
     assert_eq!(reply.problem(), (422, "VALIDATION_ERROR".to_owned()));
     let json = reply.json();
@@ -92,7 +92,7 @@ async fn every_wrong_field_is_named() {
         .collect();
     assert_eq!(
         fields,
-        ["name", "nmae", "expires_at", "scopes", "skills[0]"]
+        ["name", "label", "expires_at", "scopes", "skills[0]"]
     );
     let query = server
         .get("/api/v1/tokens?limit=0&skip=x&skip=1&sort=name", &access)

@@ -49,7 +49,7 @@ impl EndedThing {
     }
 }
 
-/// A message at the top of the page.
+/// The sentence at the top of the page.
 pub(super) enum Notice {
     None,
     Done(Text),
