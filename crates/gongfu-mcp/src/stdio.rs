@@ -55,7 +55,7 @@ pub enum StdioError {
 /// The session did not begin, or the server stopped by a fault of its own.
 pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
-    serve_streams(server, input, output).await
+    Box::pin(serve_streams(server, input, output)).await
 }
 
 /// Serves one client on two streams, as [`serve_stdio`] does on standard input and output.

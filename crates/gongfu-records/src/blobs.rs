@@ -34,20 +34,19 @@ impl FileBlobs {
         Self { backup, ..self }
     }
 
-    /// Returns the lock of a removal; `None` while a backup is made.
-    fn removing(&self) -> Option<Option<std::fs::File>> {
+    /// Takes the lock of a removal, where a backup was ever made; `None` while one is made.
+    fn removing(&self) -> Option<Vec<std::fs::File>> {
         let Some(file) = &self.backup else {
-            return Some(None);
+            return Some(Vec::new());
         };
         let root = Root::open(file.parent()?).ok()?;
         let name = file.file_name()?.to_str()?;
         let Ok((file, _)) = root.open_file(&SkillPath::new(name).ok()?) else {
-            // No backup was ever made.
-            return Some(None);
+            return Some(Vec::new());
         };
         let file = file.into_std();
         file.try_lock_shared().ok()?;
-        Some(Some(file))
+        Some(vec![file])
     }
 
     fn keep(&self, bytes: &[u8]) -> Result<Digest, PortError> {

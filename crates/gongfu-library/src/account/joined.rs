@@ -124,7 +124,7 @@ impl AccountSkills {
     }
 
     /// Checks that a skill is the account's own.
-    fn check_own(&self, skill: &Skill) -> Result<(), PortError> {
+    fn check_own(skill: &Skill) -> Result<(), PortError> {
         if *skill.source == *SOURCE {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl SkillStore for AccountSkills {
         path: &'a SkillPath,
         change: Change<'a>,
     ) -> Pending<'a, bool> {
-        match self.check_own(skill) {
+        match Self::check_own(skill) {
             Ok(()) => self.own.write(skill, path, change),
             Err(error) => ready(Err(error)),
         }
@@ -200,14 +200,14 @@ impl SkillStore for AccountSkills {
     }
 
     fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
-        match self.check_own(skill) {
+        match Self::check_own(skill) {
             Ok(()) => self.own.edit(skill, edits),
             Err(error) => ready(Err(error)),
         }
     }
 
     fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
-        match self.check_own(skill) {
+        match Self::check_own(skill) {
             Ok(()) => self.own.delete(skill),
             Err(error) => ready(Err(error)),
         }

@@ -21,6 +21,9 @@ use crate::walk::{self, NAMED};
 /// The new content of a version.
 type Contents = BTreeMap<SkillPath, (Vec<u8>, bool)>;
 
+/// A record, the version that it has, and its new value.
+type Write<'a> = (RecordKey, Option<Version>, Option<&'a [u8]>);
+
 /// A change in the audit of the account.
 #[derive(Serialize)]
 struct SkillEvent<'a> {
@@ -140,7 +143,7 @@ impl StoredSkills {
             (skill_key(&folder)?, Some(entry.version), None),
             (
                 manifest_key(&entry.id)?,
-                Some(self.manifest_version(&entry)?),
+                Some(Self::manifest_version(&entry)?),
                 None,
             ),
         ];
@@ -182,7 +185,7 @@ impl StoredSkills {
             let (id, value) = manifest.encode()?;
             blocking(|| self.checkout.settle(&temporary, &id)).map_err(|error| broken(&error))?;
             let version = self
-                .commit_version(event, &before, &manifest, &id, &value)
+                .commit_version(event, before.as_ref(), &manifest, &id, &value)
                 .await;
             let version = version.inspect_err(|_| self.checkout.discard(&id))?;
             let created = before.as_ref().map_or(manifest.at, |entry| entry.created);
@@ -280,24 +283,24 @@ impl StoredSkills {
     async fn commit_version(
         &self,
         event: &'static str,
-        before: &Option<Entry>,
+        before: Option<&Entry>,
         manifest: &Manifest,
         id: &str,
         value: &[u8],
     ) -> Result<Version, PortError> {
-        let created = before.as_ref().map_or(manifest.at, |entry| entry.created);
+        let created = before.map_or(manifest.at, |entry| entry.created);
         let pointer = StoredSkill {
             manifest: id.to_owned(),
             created,
         };
         let pointer =
             serde_json::to_vec(&pointer).map_err(|error| PortError::Other(error.into()))?;
-        let expected = before.as_ref().map(|entry| entry.version);
+        let expected = before.map(|entry| entry.version);
         let mut writes = vec![(skill_key(&manifest.folder)?, expected, Some(&*pointer))];
-        if before.as_ref().is_none_or(|before| before.id != id) {
+        if before.is_none_or(|before| before.id != id) {
             writes.push((manifest_key(id)?, None, Some(value)));
             if let Some(before) = before {
-                let version = Some(self.manifest_version(before)?);
+                let version = Some(Self::manifest_version(before)?);
                 writes.push((manifest_key(&before.id)?, version, None));
             }
         }
@@ -307,14 +310,13 @@ impl StoredSkills {
     }
 
     /// The version of the record of a manifest.
-    #[expect(clippy::unused_self, reason = "reads as the others")]
-    fn manifest_version(&self, entry: &Entry) -> Result<Version, PortError> {
+    fn manifest_version(entry: &Entry) -> Result<Version, PortError> {
         Ok(Digest::of(&entry.manifest.encode()?.1))
     }
 
     async fn commit(
         &self,
-        writes: &[(RecordKey, Option<Version>, Option<&[u8]>)],
+        writes: &[Write<'_>],
         event: &'static str,
         folder: &str,
         manifest: Option<&str>,

@@ -97,16 +97,15 @@ pub(crate) async fn authenticate_mcp(
     let sent = bearer(request.headers(), request.uri()).ok().flatten();
     let key = sent.map(|sent| IdentityCache::key(sent, &audiences));
     let known = key.and_then(|key| api.identities.get(&key));
-    let found = match known {
-        Some(identity) => Ok(identity),
-        None => {
-            let asked = api.identities.now();
-            let found = identify(accounts, request.headers(), request.uri(), &audiences).await;
-            if let (Ok(identity), Some(key)) = (&found, key) {
-                api.identities.put(key, asked, identity);
-            }
-            found
+    let found = if let Some(identity) = known {
+        Ok(identity)
+    } else {
+        let asked = api.identities.now();
+        let found = identify(accounts, request.headers(), request.uri(), &audiences).await;
+        if let (Ok(identity), Some(key)) = (&found, key) {
+            api.identities.put(key, asked, identity);
         }
+        found
     };
     match found {
         Ok(identity) => {

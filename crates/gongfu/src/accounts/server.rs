@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::dependency::Installs;
-use gongfu_core::port::{Clock, Materialize, SkillStore};
+use gongfu_core::port::{Clock, LogChain, Materialize, SkillStore};
 use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::SharedSkills;
-use gongfu_server::{MCP_PATH, OAuthParts, RateLimits, RateSettings};
+use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings};
 use tokio::task::JoinHandle;
 
 use super::client_document::HttpsDocuments;
 use super::removal::{Folders, remove_deleted};
 use super::space::SharedParts;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
+use crate::cli::Profiles;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -126,15 +127,28 @@ impl<'a> AccountServer<'a> {
         Ok(Arc::new(catalog.with_audit(config.audit.arguments.into())))
     }
 
-    /// The sign-in of MCP clients, with the limits that the API has.
+    /// The API and the sign-in of MCP clients, which share limits.
     ///
     /// # Errors
     /// The certificates that a variable names can't be read.
-    pub(crate) fn sign_in(
+    pub(crate) fn surface(
         &self,
-        rates: Arc<RateLimits>,
+        parts: &Parts,
+        profiles: &Profiles,
         has_proxy: bool,
-    ) -> anyhow::Result<OAuthParts> {
+    ) -> anyhow::Result<(Option<ApiParts>, Option<OAuthParts>)> {
+        let rates = Arc::new(self.rate_limits());
+        let api = ApiParts {
+            accounts: self.open.accounts.clone(),
+            catalog: Arc::clone(&parts.catalog),
+            profiles: profiles.list.clone(),
+            logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
+            rates: Arc::clone(&rates),
+        };
+        Ok((Some(api), Some(self.sign_in(rates, has_proxy)?)))
+    }
+
+    fn sign_in(&self, rates: Arc<RateLimits>, has_proxy: bool) -> anyhow::Result<OAuthParts> {
         let accounts = &self.config.accounts;
         let documents = HttpsDocuments::new(
             &accounts.client_hosts,
@@ -157,8 +171,7 @@ impl<'a> AccountServer<'a> {
         })
     }
 
-    /// The limits on requests.
-    pub(crate) fn rate_limits(&self) -> RateLimits {
+    fn rate_limits(&self) -> RateLimits {
         let settings = if self.config.accounts.request_limits {
             RateSettings::default()
         } else {

@@ -110,23 +110,21 @@ impl AccountSpaces {
         let blobs = FileBlobs::new(home.clone()).kept_while_locked(shared.home.backup_lock());
         let blobs = Arc::new(blobs);
         let before = self.lock().stores.get(user).and_then(Weak::upgrade);
-        let own = match before {
-            Some(own) => own,
-            None => {
-                let parts = StoreParts {
-                    user: user.clone(),
-                    records: Arc::clone(&records) as _,
-                    blobs: Arc::clone(&blobs) as _,
-                    folder: shared.skill_dir.join(user.as_str()),
-                    limits: shared.store_limits,
-                    clock: Arc::clone(&shared.clock),
-                };
-                let own = Arc::new(StoredSkills::open(parts).await?);
-                self.lock()
-                    .stores
-                    .insert(user.clone(), Arc::downgrade(&own));
-                own
-            }
+        let own = if let Some(own) = before {
+            own
+        } else {
+            let parts = StoreParts {
+                user: user.clone(),
+                records: Arc::clone(&records) as _,
+                blobs: Arc::clone(&blobs) as _,
+                folder: shared.skill_dir.join(user.as_str()),
+                limits: shared.store_limits,
+                clock: Arc::clone(&shared.clock),
+            };
+            let own = Arc::new(StoredSkills::open(parts).await?);
+            let mut open = self.lock();
+            open.stores.insert(user.clone(), Arc::downgrade(&own));
+            own
         };
         let skills = Arc::new(AccountSkills::new(own, vec![shared.skills.clone()]));
         let store: Arc<dyn SkillStore> = Arc::<AccountSkills>::clone(&skills);

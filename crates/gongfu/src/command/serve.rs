@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use gongfu_core::port::{Clock, LogChain, SkillStore};
+use gongfu_core::port::{Clock, SkillStore};
 use gongfu_core::sandbox::Level;
 use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
@@ -101,25 +101,10 @@ pub(crate) fn run(
         } else {
             None
         };
-        let rates = accounts
-            .as_ref()
-            .map(|server| Arc::new(server.rate_limits()));
-        let sign_in = match (&accounts, &rates) {
-            (Some(server), Some(rates)) => {
-                Some(server.sign_in(Arc::clone(rates), public_url.is_some())?)
-            }
-            _ => None,
+        let (api, sign_in) = match &accounts {
+            Some(server) => server.surface(&parts, profiles, public_url.is_some())?,
+            None => (None, None),
         };
-        let api = accounts
-            .as_ref()
-            .zip(rates)
-            .map(|(server, rates)| ApiParts {
-                accounts: server.open.accounts.clone(),
-                catalog: Arc::clone(&parts.catalog),
-                profiles: profiles.list.clone(),
-                logs: Arc::clone(&server.open.records) as Arc<dyn LogChain>,
-                rates,
-            });
         let ended = serve(
             profiles,
             parts,

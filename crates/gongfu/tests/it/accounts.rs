@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gongfu_testing::client::TIMEOUT;
@@ -106,120 +107,106 @@ impl Users {
     }
 }
 
+/// The secret of a user, in their skill `budget` and in their workspace.
+const SECRET: &str = "purple elephant";
+
+impl Users {
+    /// The same users, of whom ann has a skill and a file.
+    fn with_secret() -> Self {
+        let users = Self::new();
+        let create = json!({
+            "name": "budget", "description": format!("Reads a {SECRET}. Use it for each {SECRET}."),
+            "instructions": SECRET,
+        });
+        let (created, failed) = users.call(&users.ann, "skill_create", create);
+        assert!(!failed && created.contains("own/budget"), "{created}");
+        let script = format!("echo {SECRET}\n");
+        let write = json!({"skill_name": "budget", "path": "scripts/sum.sh", "content": script});
+        assert_eq!(users.tool(&users.ann, "skill_write", write).status, 200);
+        let command = "sh scripts/sum.sh | tee /workspace/sum.txt";
+        let run = json!({"skill_name": "budget", "command": command});
+        let ran = users.tool(&users.ann, "skill_run", run);
+        assert!(ran.status == 200 && ran.body.contains(SECRET), "{ran:#?}");
+        users
+    }
+
+    /// The folder of ann's skill, as the source has it: the folder of the skills, the user, the skill.
+    fn folder(&self) -> PathBuf {
+        let me = self.sign_in("ann");
+        let me = self.rest(
+            text_at(&me, "/access_token"),
+            "GET",
+            "/users/me",
+            &Value::Null,
+        );
+        let skills = self.fixture.path("home").join("user-skills");
+        skills.join(text_at(&me.json(), "/id")).join("budget")
+    }
+
+    /// Loads the skill `budget` of a user.
+    fn budget(&self, token: &str) -> String {
+        self.call(token, "skill_load", json!({"skill_name": "budget"}))
+            .0
+    }
+}
+
 #[test]
 fn users_have_nothing_of_each_other() {
-    let users = Users::new();
-    let secret = "the purple elephant budget";
-    let create = json!({
-        "name": "budget", "description": format!("Reads {secret}. Use it for elephants."),
-        "instructions": secret,
-    });
-    let (created, failed) = users.call(&users.ann, "skill_create", create);
-    assert!(!failed && created.contains("own/budget"), "{created}");
-    let write =
-        json!({"skill_name": "budget", "path": "scripts/sum.sh", "content": "echo purple sum\n"});
-    assert_eq!(users.tool(&users.ann, "skill_write", write).status, 200);
-    let run =
-        json!({"skill_name": "budget", "command": "sh scripts/sum.sh | tee /workspace/sum.txt"});
-    let ran = users.tool(&users.ann, "skill_run", run);
-    assert!(
-        ran.status == 200 && ran.body.contains("purple sum"),
-        "{ran:#?}"
-    );
-    // On disk as the source has it.
-    let me = users.rest(
-        &users.sign_in("ann")["access_token"]
-            .as_str()
-            .unwrap()
-            .to_owned(),
-        "GET",
-        "/users/me",
-        &Value::Null,
-    );
-    let id = text_at(&me.json(), "/id").to_owned();
-    let folder = users
-        .fixture
-        .path("home")
-        .join("user-skills")
-        .join(id)
-        .join("budget");
-    assert!(
-        fs::read_to_string(folder.join("SKILL.md"))
-            .unwrap()
-            .contains(secret)
-    );
-    assert_eq!(
-        fs::read_to_string(folder.join("scripts/sum.sh")).unwrap(),
-        "echo purple sum\n"
-    );
-
-    // Every tool that reads: first as the one whose it is.
+    let users = Users::with_secret();
+    let folder = users.folder();
+    let read = |path: &str| fs::read_to_string(folder.join(path)).unwrap();
+    assert!(read("SKILL.md").contains(SECRET));
+    assert_eq!(read("scripts/sum.sh"), format!("echo {SECRET}\n"));
+    // Every tool that reads: first by the user whose it is.
+    let run = json!({"skill_name": "budget", "command": "cat /workspace/sum.txt"});
+    let file = json!({"skill_name": "budget", "path": "scripts/sum.sh"});
     for (name, arguments) in [
         ("skill_list", json!({})),
-        ("skill_search", json!({"query": "purple elephant budget"})),
+        ("skill_search", json!({"query": SECRET})),
         ("skill_load", json!({"skill_name": "budget"})),
-        (
-            "skill_read",
-            json!({"skill_name": "budget", "path": "scripts/sum.sh"}),
-        ),
-        ("file_list", json!({"path": ""})),
+        ("skill_read", file),
         ("file_read", json!({"path": "sum.txt"})),
-        (
-            "skill_run",
-            json!({"skill_name": "budget", "command": "cat /workspace/sum.txt"}),
-        ),
+        ("skill_run", run),
     ] {
-        let shows = |text: &str| {
-            text.contains("purple")
-                || text.contains("budget") && !text.contains("no skill `budget`")
-                || text.contains("sum.txt")
-        };
         let (own, failed) = users.call(&users.ann, name, arguments.clone());
-        assert!(!failed && shows(&own), "{name} {arguments}: {own}");
+        assert!(!failed && own.contains(SECRET), "{name} {arguments}: {own}");
         let rest = users.tool(&users.ann, name, arguments.clone());
-        assert!(rest.status == 200 && shows(&rest.body), "{name}: {rest:#?}");
-        let (other, _) = users.call(&users.bob, name, arguments.clone());
-        let told = other
-            .replace("`budget`", "")
-            .replace("nothing at `sum.txt`", "")
-            .replace("`skills/budget/SKILL.md`", "");
         assert!(
-            !told.contains("purple") && !told.contains("elephant") && !told.contains("sum.txt"),
-            "{name} {arguments}: {other}"
-        );
-        let rest = users.tool(&users.bob, name, arguments.clone());
-        assert!(
-            !rest.body.contains("purple") && !rest.body.contains("elephant"),
+            rest.status == 200 && rest.body.contains(SECRET),
             "{name}: {rest:#?}"
         );
+        let (other, _) = users.call(&users.bob, name, arguments.clone());
+        assert!(!other.contains(SECRET), "{name} {arguments}: {other}");
+        let rest = users.tool(&users.bob, name, arguments);
+        assert!(!rest.body.contains(SECRET), "{name}: {rest:#?}");
     }
-    // What the operator shares is everybody's, and nobody's to change.
+    // One name, two skills.
+    let create = json!({"name": "budget", "description": "Another one of bob. Use it for bob."});
+    assert_eq!(users.tool(&users.bob, "skill_create", create).status, 200);
+    assert!(users.budget(&users.bob).contains("of bob"));
+    assert!(users.budget(&users.ann).contains(SECRET));
+}
+
+#[test]
+fn shared_skills_are_everybodys_and_nobodys_to_change() {
+    let users = Users::new();
     let write = json!({"skill_name": "pdf-tools", "path": "x.md", "content": "x"});
     for token in [&users.ann, &users.bob] {
         let (text, failed) = users.call(token, "skill_load", json!({"skill_name": "pdf-tools"}));
         assert!(!failed, "{text}");
         let refused = users.tool(token, "skill_write", write.clone());
-        assert_eq!(
-            text_at(&refused.json(), "/code"),
-            "SOURCE_READ_ONLY",
-            "{refused:#?}"
-        );
+        assert_eq!(text_at(&refused.json(), "/code"), "SOURCE_READ_ONLY");
     }
-    // One name, two skills.
-    let create = json!({"name": "budget", "description": "Another one of bob. Use it for bob."});
-    assert_eq!(users.tool(&users.bob, "skill_create", create).status, 200);
-    let (text, _) = users.call(&users.bob, "skill_load", json!({"skill_name": "budget"}));
-    assert!(text.contains("of bob"), "{text}");
-    let (text, _) = users.call(&users.ann, "skill_load", json!({"skill_name": "budget"}));
-    assert!(text.contains(secret), "{text}");
+}
 
-    // Everything is there after a restart, and gone with its user.
+#[test]
+fn skills_stay_after_a_restart_and_go_with_their_user() {
     let Users {
         fixture,
         site,
         ann,
         bob,
-    } = users;
+    } = Users::with_secret();
     assert_eq!(site.terminate().0, Some(0));
     let users = Users {
         site: serve(&fixture),
@@ -227,23 +214,21 @@ fn users_have_nothing_of_each_other() {
         ann,
         bob,
     };
-    let (text, _) = users.call(&users.ann, "skill_load", json!({"skill_name": "budget"}));
-    assert!(text.contains(secret), "{text}");
-    users
-        .fixture
-        .gongfu(["user", "delete", "ann", "--yes"])
-        .good();
+    assert!(users.budget(&users.ann).contains(SECRET));
+    let folder = users.folder();
+    assert!(folder.exists());
+    let fixture = &users.fixture;
+    fixture.gongfu(["user", "delete", "ann", "--yes"]).good();
+    // A credential that was just used counts for half a second.
     std::thread::sleep(Duration::from_millis(600));
     assert_eq!(users.mcp(&users.ann, "tools/list", json!({})).status, 401);
     assert!(!folder.exists());
-    let left = files_with(&users.fixture.path("home"), "purple");
+    let left = files_with(&fixture.path("home"), SECRET);
     assert_eq!(left, Vec::<String>::new());
-    let (text, _) = users.call(&users.bob, "skill_load", json!({"skill_name": "budget"}));
-    assert!(text.contains("of bob"), "{text}");
 }
 
 /// The files below a folder that hold a text, but for those of the database, whose free pages stay for a while.
-fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
+fn files_with(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -507,7 +492,7 @@ fn accounts_survive_in_a_backup_and_the_audit_shows_every_change() {
     assert!(!home.join("server.db").exists());
 }
 
-fn first_file(folder: &std::path::Path) -> std::path::PathBuf {
+fn first_file(folder: &Path) -> PathBuf {
     let path = fs::read_dir(folder)
         .unwrap()
         .next()
