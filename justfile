@@ -296,6 +296,10 @@ conformance *ARGUMENTS: programs
 isolation *ARGUMENTS: programs
     {{ python }} scripts/isolation.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Let real OAuth clients sign in to a server with accounts, and refresh their tokens over its restarts
+sign-in *ARGUMENTS: programs
+    {{ python }} scripts/sign_in.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Replay the examples of the source documents by a real MCP client
 replay *ARGUMENTS: programs
     {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}

@@ -1,4 +1,4 @@
-"""One server on a free port of this machine, for the checks that speak HTTP."""
+"""One server on this machine, on a free port if no other is named, for the checks that speak HTTP."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ class ServerError(Exception):
 class Server:
     """A server that runs for the length of a `with` block; its address is `url`."""
 
-    def __init__(self, program: Path, *arguments: str, variables: Mapping[str, str], folder: Path) -> None:
-        self.command = [str(program), *arguments, "--listen", "127.0.0.1:0"]
+    def __init__(
+        self, program: Path, *arguments: str, variables: Mapping[str, str], folder: Path, port: int = 0
+    ) -> None:
+        self.command = [str(program), *arguments, "--listen", f"127.0.0.1:{port}"]
         self.variables = variables
         self.folder = folder
         self.lines: list[str] = []
