@@ -21,6 +21,7 @@ mod server;
 mod socket;
 mod state;
 mod token;
+mod unread_body;
 
 pub use address::{Address, AddressError};
 pub use api::ApiParts;

@@ -27,6 +27,7 @@ use crate::public_url::PublicUrl;
 use crate::request;
 use crate::state::{AppState, Health, LinkParentTrace};
 use crate::token::Token;
+use crate::unread_body;
 
 const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -104,6 +105,7 @@ where
                 state.clone(),
                 request::refuse_foreign,
             ))
+            .layer(middleware::from_fn(unread_body::finish))
             .layer(middleware::from_fn_with_state(
                 state.clone(),
                 request::observe,

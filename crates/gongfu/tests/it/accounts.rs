@@ -188,6 +188,38 @@ fn users_have_nothing_of_each_other() {
 }
 
 #[test]
+fn refused_request_leaves_its_connection_usable() {
+    let users = Users::new();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let request = Site::wire("POST", "/mcp", &[], &body);
+    let (head, body) = request.split_at(request.len() - body.len());
+    let mut stream = users.site.connect();
+    let mut answer = |piece: &[&str]| {
+        for part in piece {
+            stream.write_all(part.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut seen = vec![0; 16_384];
+        let read = stream.read(&mut seen).unwrap();
+        String::from_utf8_lossy(&seen[..read]).into_owned()
+    };
+    for round in 0..5 {
+        let refused = answer(&[head, body]);
+        assert!(refused.starts_with("HTTP/1.1 401"), "{round}: {refused}");
+    }
+    // A body without end isn't waited for, and the client is told.
+    let long = head.replace(
+        &format!("content-length: {}", body.len()),
+        "content-length: 9999999",
+    );
+    let refused = answer(&[&long, body]);
+    assert!(
+        refused.starts_with("HTTP/1.1 401") && refused.contains("connection: close"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn change_by_hand_is_reported_and_not_served() {
     let users = Users::with_secret();
     let doctor = || users.fixture.gongfu(["doctor"]).run().text();

@@ -155,7 +155,7 @@ fn run_json_reports_the_end() {
         }])
     );
     let ended = ran(
-        &["--timeout", "1", "--", "sh", "-c", "echo half; sleep 60"],
+        &["--timeout", "5", "--", "sh", "-c", "echo half; sleep 60"],
         124,
     );
     assert_eq!(
