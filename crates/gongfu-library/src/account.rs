@@ -25,6 +25,7 @@ use gongfu_files::disk;
 use tokio::sync::watch::Sender;
 
 use crate::blocking::blocking;
+use crate::revision;
 
 pub use joined::{AccountSkills, SharedSkills};
 pub use record::contents_of;
@@ -184,7 +185,7 @@ impl StoredSkills {
     }
 
     /// The bytes of all skills.
-    pub fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let state = self.lock();
         let manifests = state.entries.values().map(|entry| entry.manifest.bytes());
         manifests.sum()
@@ -261,13 +262,7 @@ impl SkillStore for StoredSkills {
     }
 
     fn changed(&self, since: Revision) -> Pending<'_, Revision> {
-        let mut reported = self.reported.subscribe();
-        Box::pin(async move {
-            let another = reported.wait_for(|revision| *revision != since).await;
-            another
-                .map(|revision| *revision)
-                .map_err(|error| PortError::Other(Box::new(error)))
-        })
+        revision::changed(&self.reported, since)
     }
 
     fn read<'a>(

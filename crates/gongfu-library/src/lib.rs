@@ -13,6 +13,7 @@ mod index;
 mod left_out;
 mod local;
 mod reading;
+mod revision;
 pub mod scaffold;
 mod scoped_pool;
 pub mod source;

@@ -30,6 +30,7 @@ use gongfu_files::disk::{self, Root};
 use tokio::sync::watch::Sender;
 
 use crate::blocking::blocking;
+use crate::revision;
 use crate::source::{self, Place, Settings};
 use crate::switches::SwitchRecord;
 use crate::trust::TrustRecord;
@@ -370,13 +371,7 @@ impl SkillStore for LocalSkills {
     }
 
     fn changed(&self, since: Revision) -> Pending<'_, Revision> {
-        let mut reported = self.reported.subscribe();
-        Box::pin(async move {
-            let another = reported.wait_for(|revision| *revision != since).await;
-            another
-                .map(|revision| *revision)
-                .map_err(|error| PortError::Other(Box::new(error)))
-        })
+        revision::changed(&self.reported, since)
     }
 
     fn read<'a>(

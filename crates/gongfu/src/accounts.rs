@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 mod client_document;
+pub(crate) mod command;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;

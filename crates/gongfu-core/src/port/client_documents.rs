@@ -14,6 +14,6 @@ pub const MAX_CLIENT_DOCUMENT: usize = 16 * 1024;
 pub trait ClientDocuments: Send + Sync {
     /// The document at an `https` URL.
     ///
-    /// What is wrong there is [`PortError::Denied`](super::PortError::Denied), with the reason for people.
+    /// A document that can't be taken is [`PortError::Denied`](super::PortError::Denied), with the reason for people.
     fn fetch<'a>(&'a self, url: &'a str) -> Pending<'a, Vec<u8>>;
 }

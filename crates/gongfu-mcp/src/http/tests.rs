@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gongfu_core::account::{Email, Scopes, UserId};
-use gongfu_core::registry::{Credential, Identity};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use rmcp::ServerHandler;
@@ -23,6 +21,8 @@ use super::{
     HttpEndpoint, HttpResponse, HttpSettings, MAX_ANSWERING, MAX_INITIALIZE, PERMIT_TIME,
     RequestedProfiles,
 };
+
+mod user;
 
 /// A handler whose one tool takes a while and tells which profiles it was asked for.
 #[derive(Clone)]
@@ -560,57 +560,4 @@ async fn id_in_use_is_refused_within_a_session() {
     assert!(error["message"].as_str().unwrap().contains("unique ids"));
     // Afterwards the id is free again.
     assert_eq!(ask().await.0, StatusCode::OK);
-}
-
-/// A request of a user, as the web server passes it on.
-fn by(user: &str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
-    let identity = Identity {
-        user: UserId::new(user).unwrap(),
-        email: Email::new("ann@example.com").unwrap(),
-        is_admin: false,
-        scopes: Scopes::usual(),
-        skills: None,
-        profile: None,
-        credential: Credential::ApiToken("t".to_owned()),
-    };
-    request.extensions_mut().insert(Arc::new(identity));
-    request
-}
-
-#[tokio::test]
-async fn session_belongs_to_the_user_who_opened_it() {
-    let endpoint = endpoint(HttpSettings::default());
-    let id = session(&answer(&endpoint, by("ann", initialize())).await);
-    let headers = [
-        ("mcp-session-id", &*id),
-        ("accept", "application/json, text/event-stream"),
-    ];
-    let ping = || {
-        post(
-            "/mcp",
-            &headers,
-            r#"{"jsonrpc": "2.0", "id": 2, "method": "ping"}"#,
-        )
-    };
-    let with = |method: Method| {
-        let mut request = ping();
-        *request.method_mut() = method;
-        *request.body_mut() = Full::default();
-        request
-    };
-    for user in ["bob", "ANN"] {
-        for request in [ping(), with(Method::GET), with(Method::DELETE)] {
-            let refused = answer(&endpoint, by(user, request)).await;
-            assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{user}");
-        }
-    }
-    // Nor is it there for a request without a user.
-    let refused = answer(&endpoint, with(Method::DELETE)).await;
-    assert_eq!(refused.status(), StatusCode::NOT_FOUND);
-    assert_eq!(
-        answer(&endpoint, by("ann", ping())).await.status(),
-        StatusCode::OK
-    );
-    let ended = answer(&endpoint, by("ann", with(Method::DELETE))).await;
-    assert_eq!(ended.status(), StatusCode::NO_CONTENT);
 }

@@ -77,8 +77,7 @@ impl Endpoint for ApprovalRead {
     type Reply = ApprovalPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<ApprovalPage>, Problem> {
-        let actor = context.actor()?;
-        let approvals = context.catalog().operate(ApprovalList {}, &actor).await?;
+        let approvals = context.operate(ApprovalList {}).await?;
         let items: Vec<ApprovalItem> = approvals.into_iter().map(ApprovalItem::from).collect();
         let total = items.len();
         Ok(Answer::from(ApprovalPage { items, total }))
@@ -145,7 +144,7 @@ impl Endpoint for ApprovalReply {
             },
             hours: self.hours,
         };
-        let answered = context.catalog().operate(answer, &context.actor()?).await?;
+        let answered = context.operate(answer).await?;
         let approval = answered.ok_or(Problem::NotFound("approval"))?;
         Ok(Answer::from(ApprovalItem::from(approval)))
     }

@@ -52,7 +52,7 @@ impl Endpoint for AuditRead {
             cursor: self.cursor,
             limit: self.limit.unwrap_or(PAGE),
         };
-        let page = context.catalog().operate(list, &context.actor()?).await?;
+        let page = context.operate(list).await?;
         Ok(Answer::from(AuditPage {
             items: page.items,
             next_cursor: page.next,

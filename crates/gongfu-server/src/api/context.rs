@@ -9,6 +9,7 @@ use gongfu_core::port::Timestamp;
 use gongfu_core::registry::{Accounts, Credential, Identity};
 use gongfu_core::text::clipped;
 use gongfu_hub::Catalog;
+use gongfu_hub::surface::Operation;
 use http::HeaderMap;
 use http::header::{HeaderName, USER_AGENT};
 
@@ -62,6 +63,14 @@ impl Context {
             role,
             clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER),
         ))
+    }
+
+    /// Does an operation as the caller, through the gate.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody, the gate refuses, or the operation fails.
+    pub(super) async fn operate<O: Operation>(&self, operation: O) -> Result<O::Output, Problem> {
+        Ok(self.catalog().operate(operation, &self.actor()?).await?)
     }
 
     /// A header as text.

@@ -146,7 +146,7 @@ fn check_value(schema: &Map<String, Value>, value: &Value, at: &str, errors: &mu
         && !choices.contains(value)
     {
         let names: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        refuse(format!("it is none of: {}", names.join(", ")));
+        refuse(format!("it isn't one of: {}", names.join(", ")));
         return;
     }
     match value {

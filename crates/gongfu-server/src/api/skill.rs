@@ -164,11 +164,7 @@ impl Endpoint for SkillList {
     type Reply = SkillPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillPage>, Problem> {
-        let actor = context.actor()?;
-        let all = context
-            .catalog()
-            .operate(StoredSkillList {}, &actor)
-            .await?;
+        let all = context.operate(StoredSkillList {}).await?;
         let total = all.len();
         let start = match &self.cursor {
             None => 0,
@@ -226,7 +222,7 @@ impl Endpoint for SkillCreate {
             description: self.description,
             instructions: self.instructions,
         };
-        let stored = context.catalog().operate(create, &context.actor()?).await?;
+        let stored = context.operate(create).await?;
         let location = format!("{PATH}/{}", stored.id);
         Ok(Answer::from(stored).location(location))
     }
@@ -251,7 +247,7 @@ impl Endpoint for SkillRead {
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
         let show = StoredSkillShow { skill: self.id };
-        let stored = context.catalog().operate(show, &context.actor()?).await?;
+        let stored = context.operate(show).await?;
         Ok(Answer::from(stored))
     }
 }
@@ -287,10 +283,7 @@ impl Endpoint for SkillChange {
             description: self.description,
             instructions: self.instructions,
         };
-        let stored = context
-            .catalog()
-            .operate(describe, &context.actor()?)
-            .await?;
+        let stored = context.operate(describe).await?;
         Ok(Answer::from(stored))
     }
 }
@@ -320,7 +313,7 @@ impl Endpoint for SkillDelete {
             skill: self.id,
             expected: expected(context),
         };
-        context.catalog().operate(delete, &context.actor()?).await?;
+        context.operate(delete).await?;
         Ok(Answer::nothing())
     }
 }
@@ -331,15 +324,14 @@ async fn switch(
     id: String,
     enabled: bool,
 ) -> Result<Answer<SkillReply>, Problem> {
-    let (actor, catalog) = (context.actor()?, context.catalog());
     let show = || StoredSkillShow { skill: id.clone() };
-    let stored = catalog.operate(show(), &actor).await?;
+    let stored = context.operate(show()).await?;
     let switch = SkillSwitch {
         skill: stored.skill.full_name.to_string(),
         enabled,
     };
-    catalog.operate(switch, &actor).await?;
-    Ok(Answer::from(catalog.operate(show(), &actor).await?))
+    context.operate(switch).await?;
+    Ok(Answer::from(context.operate(show()).await?))
 }
 
 /// Enable a skill.

@@ -82,7 +82,7 @@ impl Endpoint for FileList {
 
     async fn answer(self, context: &Context) -> Result<Answer<Vec<String>>, Problem> {
         let show = StoredSkillShow { skill: self.id };
-        let stored = context.catalog().operate(show, &context.actor()?).await?;
+        let stored = context.operate(show).await?;
         let files = stored.skill.files.iter();
         let paths: Vec<String> = files.map(|file| file.path.to_string()).collect();
         Ok(Answer::from(paths).etag(etag(&stored)))
@@ -116,7 +116,7 @@ impl Endpoint for FileRead {
             skill: self.id,
             path: path.clone(),
         };
-        let (stored, bytes) = context.catalog().operate(read, &context.actor()?).await?;
+        let (stored, bytes) = context.operate(read).await?;
         let media_type = media::media_type(&path, FileKind::of(&bytes));
         Ok(Answer::file(bytes, media_type, path.file_name()).etag(etag(&stored)))
     }
@@ -169,9 +169,9 @@ async fn write(
     path: SkillPath,
     content: Vec<u8>,
 ) -> Result<Answer<FileReply>, Problem> {
-    let (actor, catalog, bytes) = (context.actor()?, context.catalog(), content.len());
+    let bytes = content.len();
     let show = StoredSkillShow { skill: id.clone() };
-    let before = catalog.operate(show, &actor).await?;
+    let before = context.operate(show).await?;
     let is_new = !before.skill.files.iter().any(|file| file.path == path);
     let edit = StoredSkillEdit {
         skill: id,
@@ -179,7 +179,7 @@ async fn write(
         files: vec![FileChange::put(path.clone(), content, None)],
         is_whole: false,
     };
-    let stored = catalog.operate(edit, &actor).await?;
+    let stored = context.operate(edit).await?;
     let tag = etag(&stored);
     let reply = FileReply {
         path: path.to_string(),
@@ -225,7 +225,7 @@ impl Endpoint for FileDelete {
             files: vec![FileChange::remove(path)],
             is_whole: false,
         };
-        let stored = context.catalog().operate(edit, &context.actor()?).await?;
+        let stored = context.operate(edit).await?;
         Ok(Answer::nothing().etag(etag(&stored)))
     }
 }
@@ -250,10 +250,7 @@ impl Endpoint for SkillDownload {
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let download = StoredSkillDownload { skill: self.id };
-        let (stored, files) = context
-            .catalog()
-            .operate(download, &context.actor()?)
-            .await?;
+        let (stored, files) = context.operate(download).await?;
         let name = stored.skill.name.to_string();
         let folder = name.clone();
         let packed = blocking(move || archive::write(&folder, &files)).await?;
@@ -301,7 +298,6 @@ impl Endpoint for SkillUpload {
         let form = form(context).await?;
         let missing = || Problem::field("file", "it is missing");
         let (filename, content) = form.file.ok_or_else(missing)?;
-        let actor = context.actor()?;
         let is_archive = archive::is_zip(&content);
         let stored = match (form.skill, is_archive) {
             (None, false) => {
@@ -316,18 +312,13 @@ impl Endpoint for SkillUpload {
                     files: vec![FileChange::put(path, content, None)],
                     is_whole: false,
                 };
-                context.catalog().operate(edit, &actor).await?
+                context.operate(edit).await?
             }
             (skill, true) => {
                 let files = blocking(move || archive::read(&content)).await?;
                 let files = files.into_iter().map(changed).collect();
                 match skill {
-                    None => {
-                        context
-                            .catalog()
-                            .operate(StoredSkillImport { files }, &actor)
-                            .await?
-                    }
+                    None => context.operate(StoredSkillImport { files }).await?,
                     Some(skill) => {
                         let edit = StoredSkillEdit {
                             skill,
@@ -335,7 +326,7 @@ impl Endpoint for SkillUpload {
                             files,
                             is_whole: true,
                         };
-                        context.catalog().operate(edit, &actor).await?
+                        context.operate(edit).await?
                     }
                 }
             }

@@ -136,7 +136,7 @@ impl<'a> AccountServer<'a> {
         parts: &Parts,
         profiles: &Profiles,
         has_proxy: bool,
-    ) -> anyhow::Result<(Option<ApiParts>, Option<OAuthParts>)> {
+    ) -> anyhow::Result<(ApiParts, OAuthParts)> {
         let rates = Arc::new(self.rate_limits());
         let api = ApiParts {
             accounts: self.open.accounts.clone(),
@@ -145,7 +145,7 @@ impl<'a> AccountServer<'a> {
             logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
             rates: Arc::clone(&rates),
         };
-        Ok((Some(api), Some(self.sign_in(rates, has_proxy)?)))
+        Ok((api, self.sign_in(rates, has_proxy)?))
     }
 
     fn sign_in(&self, rates: Arc<RateLimits>, has_proxy: bool) -> anyhow::Result<OAuthParts> {

@@ -8,8 +8,8 @@ use gongfu_records::DatabaseRecords;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::user::{all, find, with_accounts};
 use crate::accounts::ServerAccounts;
+use crate::accounts::command::{all, find, with_accounts};
 use crate::cli::AuditCommand;
 use crate::environment::Environment;
 use crate::terminal::{Terminal, plain};

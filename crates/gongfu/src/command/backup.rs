@@ -1,8 +1,8 @@
 //! `gongfu backup` and `gongfu restore`: copies of a server's accounts.
 
 use super::Outcome;
-use super::user::with_accounts;
 use crate::accounts::backup::{self, BackupList};
+use crate::accounts::command::with_accounts;
 use crate::cli::BackupArguments;
 use crate::environment::Environment;
 use crate::terminal::{Terminal, plain};

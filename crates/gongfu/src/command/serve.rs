@@ -101,10 +101,10 @@ pub(crate) fn run(
         } else {
             None
         };
-        let (api, sign_in) = match &accounts {
-            Some(server) => server.surface(&parts, profiles, public_url.is_some())?,
-            None => (None, None),
-        };
+        let surface = accounts
+            .as_ref()
+            .map(|server| server.surface(&parts, profiles, public_url.is_some()));
+        let (api, sign_in) = surface.transpose()?.unzip();
         let ended = serve(
             profiles,
             parts,

@@ -7,7 +7,7 @@ use gongfu_core::registry::api_token::ApiTokenRecord;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::user::{find, with_accounts};
+use crate::accounts::command::{find, with_accounts};
 use crate::accounts::failed;
 use crate::age;
 use crate::cli::{TokenCommand, TokenCreateArguments};

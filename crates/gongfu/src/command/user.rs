@@ -8,7 +8,8 @@ use gongfu_core::registry::NewUser;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::accounts::{self, ServerAccounts, failed, removal};
+use crate::accounts::command::{all, find, with_accounts};
+use crate::accounts::{failed, removal};
 use crate::cli::{UserAddArguments, UserCommand};
 use crate::config::Config;
 use crate::environment::Environment;
@@ -17,8 +18,6 @@ use crate::table::{pad, width};
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
-/// The number of users that are read at once.
-const PAGE: usize = 500;
 /// The longest password that is read, with its line break, in bytes.
 const MAX_PASSWORD: u64 = 1_024;
 
@@ -36,47 +35,6 @@ pub(crate) fn run(
             password_stdin,
         } => set_password(&user, password_stdin, environment, terminal),
         UserCommand::Delete { user, yes } => delete(&user, yes, environment, terminal),
-    }
-}
-
-/// Does work on the accounts of this home, and closes them.
-pub(super) fn with_accounts<T>(
-    environment: &Environment,
-    work: impl AsyncFnOnce(&ServerAccounts) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let home = wiring::home(environment)?;
-    let config = Config::read(&home)?;
-    let runtime = wiring::runtime()?;
-    runtime.block_on(async {
-        let open = accounts::open(&home, &config, "").await?;
-        let done = work(&open).await;
-        open.database.close().await?;
-        done
-    })
-}
-
-/// The user whom a person means.
-pub(super) async fn find(open: &ServerAccounts, user: &str) -> Result<User, Failure> {
-    open.accounts.find_any(user).await.map_err(|error| {
-        let failure = failed(error);
-        if failure.code == "USER_NOT_FOUND" {
-            let message = format!("there is no user `{}`", plain(user));
-            return Failure { message, ..failure };
-        }
-        failure
-    })
-}
-
-/// All users.
-pub(super) async fn all(open: &ServerAccounts) -> anyhow::Result<Vec<User>> {
-    let mut users: Vec<User> = Vec::new();
-    loop {
-        let after = users.last().map(|user| &user.id);
-        let page = open.accounts.users(after, PAGE).await.map_err(failed)?;
-        if page.is_empty() {
-            return Ok(users);
-        }
-        users.extend(page);
     }
 }
 

@@ -7,7 +7,7 @@ use gongfu_library::changed_by_hand;
 
 use super::Check;
 use crate::accounts;
-use crate::command::user::{all, with_accounts};
+use crate::accounts::command::{all, with_accounts};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::table;
