@@ -6,6 +6,7 @@
 pub mod name;
 pub mod password;
 pub mod scope;
+pub mod team;
 pub mod user;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use name::{Email, Username};
 pub use password::Password;
 pub use scope::{Scope, Scopes};
+pub use team::{Invitation, Membership, Team, TeamId, TeamName, TeamRole};
 pub use user::User;
 
 /// The owner of a space: nothing of one owner is visible to another.
@@ -24,6 +26,19 @@ pub enum Owner {
     Local,
     /// A user of a server with accounts.
     User(UserId),
+    /// A team of such users.
+    Team(TeamId),
+}
+
+impl Owner {
+    /// The id of a user or a team; `None` for the local person.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Local => None,
+            Self::User(user) => Some(user.as_str()),
+            Self::Team(team) => Some(team.as_str()),
+        }
+    }
 }
 
 /// The identity of a user; never empty, never with characters that mean something in a path.
@@ -103,6 +118,8 @@ pub struct Actor {
     pub client: String,
     /// The permissions of its credential.
     pub permissions: Permissions,
+    /// The user who acts for the owner, where that is a team.
+    pub member: Option<UserId>,
 }
 
 /// The permissions of a credential.
@@ -135,6 +152,21 @@ impl Actor {
             role,
             client: client.into(),
             permissions: Permissions::all(),
+            member: None,
+        }
+    }
+
+    /// The same caller in the space of a team of theirs.
+    #[must_use]
+    pub fn for_team(self, team: TeamId) -> Self {
+        let member = match self.owner {
+            Owner::User(user) => Some(user),
+            Owner::Local | Owner::Team(_) => self.member,
+        };
+        Self {
+            owner: Owner::Team(team),
+            member,
+            ..self
         }
     }
 }

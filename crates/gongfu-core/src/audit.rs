@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::account::Role;
+use crate::account::{Role, UserId};
 use crate::capability::Access;
 use crate::port::{PortError, RecordKey, RecordKeyError, Records, Timestamp};
 use crate::sandbox::Contact;
@@ -88,6 +88,9 @@ pub struct AuditEntry {
     pub role: Role,
     /// The caller's name for itself.
     pub client: String,
+    /// The user who acted for a team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<UserId>,
     /// The credential of the caller, as its kind and its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential: Option<Arc<str>>,

@@ -15,6 +15,7 @@ pub mod oauth;
 pub mod refresh_token;
 mod sign_in;
 mod sweep;
+pub mod team;
 mod token;
 
 use std::collections::BTreeSet;
@@ -120,6 +121,15 @@ pub enum AccountError {
     /// Nobody could manage the server any more.
     #[error("a server needs an active admin; make another user one first")]
     LastAdmin,
+    /// Another team has the name already.
+    #[error("there is a team with this name already")]
+    TeamTaken,
+    /// Nobody could manage the team any more.
+    #[error("a team needs a maintainer; make another member one first, or delete the team")]
+    LastMaintainer,
+    /// A provider of identities says who is in the team.
+    #[error("this member comes from a group of the company's sign-in; remove them from the group")]
+    Synced,
     /// The store fails.
     #[error(transparent)]
     Store(#[from] PortError),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::account::UserId;
+use gongfu_core::account::Owner;
 use gongfu_core::skill::{Digest, SkillPath};
 
 use crate::disk::{self, EntryKind, Root};
@@ -138,15 +138,23 @@ impl Home {
         self.of("workspaces", &real)
     }
 
-    /// The home of an account. It has no entry of this one's.
+    /// The home of a user or a team. It has no entry of this one's.
     #[must_use]
-    pub fn of_user(&self, user: &UserId) -> Self {
-        Self::at(self.path.join("users").join(user.as_str()))
+    pub fn of_owner(&self, owner: &Owner) -> Self {
+        Self::at(match owner {
+            Owner::Local => self.path.clone(),
+            Owner::User(user) => self.path.join("users").join(user.as_str()),
+            Owner::Team(team) => self.path.join("teams").join(team.as_str()),
+        })
     }
 
-    /// The workspace of an account.
-    pub fn workspace_of_user(&self, user: &UserId) -> PathBuf {
-        let name = format!("user-{}", user.as_str());
+    /// The workspace of a user or a team.
+    pub fn workspace_of_owner(&self, owner: &Owner) -> PathBuf {
+        let name = match owner {
+            Owner::Local => "local".to_owned(),
+            Owner::User(user) => format!("user-{}", user.as_str()),
+            Owner::Team(team) => team.as_str().to_owned(),
+        };
         self.path.join("workspaces").join(name)
     }
 

@@ -378,7 +378,10 @@ impl Catalog {
 
     /// The space of a caller, as far as its credential reaches.
     async fn space(&self, actor: &Actor) -> Result<Space, PortError> {
-        let space = self.spaces.open(&actor.owner).await?;
+        let mut space = self.spaces.open(&actor.owner).await?;
+        if let Some(member) = &actor.member {
+            space = space.written_by(member);
+        }
         Ok(match &actor.permissions.skills {
             Some(names) => space.limited_to(names),
             None => space,

@@ -126,6 +126,7 @@ impl Gate {
             access: spec.access,
             role: call.actor.role,
             client: call.actor.client.clone(),
+            member: call.actor.member.clone(),
             credential: call.actor.permissions.credential.clone(),
             outcome: "ok",
             refused_by: None,

@@ -1,7 +1,7 @@
 //! The skills of an account: kept as blobs and manifests in its records, with a checkout on disk.
 //!
 //! Content comes first, then the records in one commit, then the checkout: a crash leaves a skill as it was or as it was to
-//! become. There is one [`StoredSkills`] an account in a process, and one process a server.
+//! become. There is one store of an account in a process, of which [`StoredSkills`] are handles, and one process a server.
 
 mod checkout;
 mod joined;
@@ -11,9 +11,9 @@ mod writing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use gongfu_core::account::UserId;
+use gongfu_core::account::{Owner, UserId};
 use gongfu_core::library::{Library, Revision, Skill, Source, SourceKind};
 use gongfu_core::port::{
     Blobs, Change, Clock, FileContent, FileEdit, Lease, Materialize, Pending, PortError, RecordKey,
@@ -27,11 +27,11 @@ use tokio::sync::watch::Sender;
 use crate::blocking::blocking;
 use crate::revision;
 
-pub use joined::{AccountSkills, SharedSkills};
-pub use record::contents_of;
+pub use joined::{AccountSkills, SharedSkills, Shares};
+pub use record::{OWN_SOURCE, contents_of};
 
 use checkout::{Checkout, NewFile};
-use record::{Manifest, SOURCE, StoredSkill, manifest_key};
+use record::{Manifest, StoredSkill, manifest_key};
 
 /// The most skills and bytes of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,10 @@ impl Default for StoreLimits {
 
 /// The parts of an account's store.
 pub struct StoreParts {
-    /// The user of the account.
-    pub user: UserId,
+    /// The user or the team.
+    pub owner: Owner,
+    /// The name of the source of their skills.
+    pub source: String,
     /// Their records.
     pub records: Arc<dyn Transactions>,
     /// Their content.
@@ -73,9 +75,32 @@ pub struct StoreParts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// The skills of an account.
+/// The skills of an account, changed by one user.
+#[derive(Clone)]
 pub struct StoredSkills {
-    user: UserId,
+    inner: Arc<Inner>,
+    /// The user who changes them; `None` where nobody does.
+    by: Option<UserId>,
+}
+
+/// A handle that doesn't keep a store open.
+pub struct WeakSkills {
+    inner: Weak<Inner>,
+    by: Option<UserId>,
+}
+
+impl WeakSkills {
+    /// The store, while somebody has it open.
+    pub fn upgrade(&self) -> Option<StoredSkills> {
+        Some(StoredSkills {
+            inner: self.inner.upgrade()?,
+            by: self.by.clone(),
+        })
+    }
+}
+
+struct Inner {
+    owner: Owner,
     records: Arc<dyn Transactions>,
     blobs: Arc<dyn Blobs>,
     checkout: Arc<Checkout>,
@@ -100,6 +125,8 @@ struct Entry {
 
 #[derive(Default)]
 struct State {
+    /// The name of their source.
+    source: Arc<str>,
     /// The skills by their folders.
     entries: BTreeMap<String, Entry>,
     library: Arc<Library>,
@@ -112,8 +139,12 @@ impl StoredSkills {
     /// # Errors
     /// The records can't be read, or the checkout can't be written.
     pub async fn open(parts: StoreParts) -> Result<Self, PortError> {
-        let store = Self {
-            user: parts.user,
+        let by = match &parts.owner {
+            Owner::User(user) => Some(user.clone()),
+            Owner::Team(_) | Owner::Local => None,
+        };
+        let inner = Inner {
+            owner: parts.owner,
             checkout: Arc::new(Checkout::new(parts.folder)),
             records: parts.records,
             blobs: parts.blobs,
@@ -123,41 +154,63 @@ impl StoredSkills {
             writing: tokio::sync::Mutex::default(),
             reported: Sender::new(Revision::default().next()),
         };
-        let entries = read_all(&*store.records).await?;
+        let entries = read_all(&*inner.records).await?;
         let current: HashMap<String, Manifest> = entries
             .values()
             .map(|entry| (entry.id.clone(), (*entry.manifest).clone()))
             .collect();
-        let repaired = blocking(|| store.checkout.reconcile(&current));
+        let repaired = blocking(|| inner.checkout.reconcile(&current));
         repaired.map_err(|error| broken(&error))?;
-        let switches = Switches::read(&*store.records).await?;
-        let library = store.assemble(&entries, Revision::default().next())?;
-        *store.lock() = State {
+        let switches = Switches::read(&*inner.records).await?;
+        let mut state = State {
+            source: parts.source.into(),
             entries,
-            library,
             switches,
+            ..State::default()
         };
-        Ok(store)
+        inner.assemble(&mut state, Revision::default().next())?;
+        *inner.lock() = state;
+        Ok(Self {
+            inner: Arc::new(inner),
+            by,
+        })
     }
 
-    fn assemble(
-        &self,
-        entries: &BTreeMap<String, Entry>,
-        revision: Revision,
-    ) -> Result<Arc<Library>, PortError> {
-        let root = self.checkout.folder().to_string_lossy().into_owned();
-        let skills = entries.values().map(|entry| entry.manifest.skill(&root));
-        let skills = skills.map(|skill| skill.map(Arc::new));
-        let skills = skills.collect::<Result<Vec<_>, _>>()?;
-        let source = Source {
-            id: SOURCE.into(),
-            kind: SourceKind::Account,
-            root,
-            project: None,
-        };
-        Ok(Arc::new(
-            Library::new(vec![source], skills, Vec::new()).at(revision),
-        ))
+    /// A handle that doesn't keep the store open.
+    pub fn downgrade(&self) -> WeakSkills {
+        WeakSkills {
+            inner: Arc::downgrade(&self.inner),
+            by: self.by.clone(),
+        }
+    }
+
+    /// The same skills, changed by this user.
+    fn changed_by(&self, user: &UserId) -> Self {
+        Self {
+            by: Some(user.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// Gives the source of the skills another name.
+    ///
+    /// # Errors
+    /// The skills can't have it.
+    pub fn rename_source(&self, name: &str) -> Result<(), PortError> {
+        let mut state = self.inner.lock();
+        if *state.source == *name {
+            return Ok(());
+        }
+        state.source = name.into();
+        let revision = self.inner.advance(&mut state)?;
+        drop(state);
+        self.inner.reported.send_replace(revision);
+        Ok(())
+    }
+
+    /// The name of the skills' source.
+    fn source(&self) -> Arc<str> {
+        Arc::clone(&self.lock().source)
     }
 
     /// The account's own skills. Their revision counts the changes of its switches, too.
@@ -172,15 +225,14 @@ impl StoredSkills {
 
     /// Enables or disables a skill that the account sees; answers whether that changed anything.
     async fn switch(&self, identity: &str, enabled: bool) -> Result<bool, PortError> {
-        let _writing = self.writing.lock().await;
-        let changed = Switches::update(&*self.records, identity, enabled).await?;
-        let switches = Switches::read(&*self.records).await?;
+        let _writing = self.inner.writing.lock().await;
+        let changed = Switches::update(&*self.inner.records, identity, enabled).await?;
+        let switches = Switches::read(&*self.inner.records).await?;
         let mut state = self.lock();
         state.switches = switches;
-        let revision = state.library.revision().next();
-        state.library = self.assemble(&state.entries, revision)?;
+        let revision = self.inner.advance(&mut state)?;
         drop(state);
-        self.reported.send_replace(revision);
+        self.inner.reported.send_replace(revision);
         Ok(changed)
     }
 
@@ -195,14 +247,13 @@ impl StoredSkills {
     fn entry(&self, skill: &Skill) -> Result<Entry, PortError> {
         let state = self.lock();
         let entry = state.entries.get(skill.folder.as_str());
-        let entry = entry.filter(|_| *skill.source == *SOURCE).cloned();
-        entry.ok_or(PortError::NotFound)
+        entry.cloned().ok_or(PortError::NotFound)
     }
 
     /// The same, if the skill is still the version that the caller knows.
     fn current_entry(&self, skill: &Skill) -> Result<Entry, PortError> {
         let entry = self.entry(skill)?;
-        let now = entry.manifest.skill("")?;
+        let now = entry.manifest.skill("", "")?;
         if now.digest() == skill.digest() {
             Ok(entry)
         } else {
@@ -214,11 +265,11 @@ impl StoredSkills {
     }
 
     async fn content(&self, digest: &Digest, limit: u64) -> Result<FileContent, PortError> {
-        self.blobs.get(digest, limit).await
+        self.inner.blobs.get(digest, limit).await
     }
 
     async fn lease(&self, entry: &Entry) -> Result<Lease, PortError> {
-        let find = || self.checkout.lease(&entry.id, &entry.manifest);
+        let find = || self.inner.checkout.lease(&entry.id, &entry.manifest);
         for _ in 0..2 {
             let found = blocking(find).map_err(|error| broken(&error))?;
             if let Some(lease) = found {
@@ -245,14 +296,48 @@ impl StoredSkills {
             })
             .collect();
         let made = blocking(|| {
-            let (temporary, _) = self.checkout.stage(&entry.manifest.folder, &files)?;
-            self.checkout.settle(&temporary, &entry.id)
+            let (temporary, _) = self.inner.checkout.stage(&entry.manifest.folder, &files)?;
+            self.inner.checkout.settle(&temporary, &entry.id)
         });
         made.map_err(|error| broken(&error))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.lock()
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the library anew, of the next revision.
+    fn advance(&self, state: &mut State) -> Result<Revision, PortError> {
+        let revision = state.library.revision().next();
+        self.assemble(state, revision)?;
+        Ok(revision)
+    }
+
+    fn assemble(&self, state: &mut State, revision: Revision) -> Result<(), PortError> {
+        let kind = match self.owner {
+            Owner::User(_) | Owner::Local => "user",
+            Owner::Team(_) => "team",
+        };
+        // No path: what is on disk is nobody's to know.
+        let root = format!("{kind}/{}", self.owner.id().unwrap_or_default());
+        let entries = state.entries.values();
+        let skills = entries.map(|entry| entry.manifest.skill(&state.source, &root));
+        let skills = skills.map(|skill| skill.map(Arc::new));
+        let skills = skills.collect::<Result<Vec<_>, _>>()?;
+        let source = Source {
+            id: Arc::clone(&state.source),
+            kind: SourceKind::Account,
+            root,
+            project: None,
+        };
+        state.library = Arc::new(Library::new(vec![source], skills, Vec::new()).at(revision));
+        Ok(())
     }
 }
 
@@ -262,7 +347,7 @@ impl SkillStore for StoredSkills {
     }
 
     fn changed(&self, since: Revision) -> Pending<'_, Revision> {
-        revision::changed(&self.reported, since)
+        revision::changed(&self.inner.reported, since)
     }
 
     fn read<'a>(
@@ -332,6 +417,10 @@ impl SkillStore for StoredSkills {
 
     fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
         Box::pin(self.delete_skill(skill))
+    }
+
+    fn written_by(&self, user: &UserId) -> Option<Arc<dyn SkillStore>> {
+        Some(Arc::new(self.changed_by(user)))
     }
 }
 

@@ -91,6 +91,7 @@ fn scope_of(owner: &Owner) -> String {
     match owner {
         Owner::Local => "local".to_owned(),
         Owner::User(user) => format!("user/{}", user.as_str()),
+        Owner::Team(team) => format!("team/{}", team.as_str()),
     }
 }
 

@@ -190,7 +190,7 @@ impl Runner {
     /// The strongest backend that works here, and that this owner may have.
     async fn strongest(&self, owner: &Owner) -> Result<&Arc<dyn Backend>, PortError> {
         let mut why = Vec::new();
-        let is_one_of_many = matches!(owner, Owner::User(_)) && !self.allows_levels_for_one;
+        let is_one_of_many = *owner != Owner::Local && !self.allows_levels_for_one;
         for backend in &self.backends {
             let profile = backend.profile();
             let level = profile.level;

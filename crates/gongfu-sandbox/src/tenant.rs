@@ -96,10 +96,7 @@ impl Tenants {
 
 /// FNV-1a, folded to half its width.
 fn digest(owner: &Owner) -> u32 {
-    let bytes = match owner {
-        Owner::Local => "",
-        Owner::User(user) => user.as_str(),
-    };
+    let bytes = owner.id().unwrap_or_default();
     let hash = bytes.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
     });

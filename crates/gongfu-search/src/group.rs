@@ -17,7 +17,7 @@ const ACCOUNT: &str = "account";
 pub(super) struct Group {
     /// The name of the index: a digest of the roots.
     pub(super) key: String,
-    /// True for the skills of an account: their index is in memory, and nobody else's.
+    /// True for the skills of an account: their index is in memory, for those alone who see them.
     pub(super) is_private: bool,
     /// The texts, by their identity, with the skills that have them.
     pub(super) texts: BTreeMap<u64, Vec<usize>>,

@@ -45,11 +45,26 @@ pub(super) struct Place<'a> {
     pub(super) pace: Pace,
 }
 
-/// The indexes on disk that are open, by their keys.
+/// The indexes that spaces have open, by their keys.
 #[derive(Default)]
 pub(super) struct OpenIndexes(Mutex<HashMap<String, Weak<Index>>>);
 
 impl OpenIndexes {
+    /// The index with this key, if a space has it open.
+    fn get(&self, key: &str) -> Option<Arc<Index>> {
+        let indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        indexes.get(key).and_then(Weak::upgrade)
+    }
+
+    /// Keeps an index, as long as a space has it open.
+    fn put(&self, key: String, index: &Arc<Index>) {
+        let mut indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if indexes.len() == indexes.capacity() {
+            indexes.retain(|_, index| index.strong_count() > 0);
+        }
+        indexes.insert(key, Arc::downgrade(index));
+    }
+
     /// The index with this key, opened unless another space has it open.
     fn get_or_open(
         &self,
@@ -89,19 +104,44 @@ pub(super) fn view(
             });
             updated.map_or_else(|error| unwritable(&error), Some)
         });
-        let index = if let Some(index) = on_disk {
-            index
-        } else {
-            let all: Vec<u64> = wanted.into_iter().collect();
-            let _running = (all.len() > MANY).then(|| place.progress.begin(all.len()));
-            let chunks = all.chunks(64);
-            let mut texts = chunks.flat_map(|some| read(place, library, &group, some));
-            let index = Index::in_memory(&mut texts);
-            Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
+        let index = match on_disk {
+            Some(index) => index,
+            None => in_memory(place, library, &group, wanted)?,
         };
         indexes.push((group, index));
     }
     View::new(library, indexes).map_err(|error| PortError::Unavailable(error.to_string()))
+}
+
+/// An index in memory of these texts. All who see the same texts of an account share one.
+fn in_memory(
+    place: &Place<'_>,
+    library: &Library,
+    group: &Group,
+    wanted: BTreeSet<u64>,
+) -> Result<Arc<Index>, PortError> {
+    let all: Vec<u64> = wanted.into_iter().collect();
+    let texts: Vec<u8> = all.iter().flat_map(|text| text.to_be_bytes()).collect();
+    let key = format!("{} {}", group.key, Digest::of(&texts));
+    if group.is_private
+        && let Some(index) = place.open.get(&key)
+    {
+        return Ok(index);
+    }
+    let _running = (all.len() > MANY).then(|| place.progress.begin(all.len()));
+    let chunks = all.chunks(64);
+    let mut texts = chunks.flat_map(|some| read(place, library, group, some));
+    let index = Index::in_memory(&mut texts);
+    let index = Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?);
+    // A text that couldn't be read is looked for again.
+    if group.is_private
+        && index
+            .missing(&all.into_iter().collect())
+            .is_ok_and(|missing| missing == 0)
+    {
+        place.open.put(key, &index);
+    }
+    Ok(index)
 }
 
 /// Makes an index hold the wanted texts of a group.

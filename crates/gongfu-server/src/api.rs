@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::{Json, Router, middleware};
-use gongfu_core::account::{Scope, Scopes};
+use gongfu_core::account::{Scope, Scopes, TeamRole};
 use gongfu_core::port::{Clock, LogChain};
 use gongfu_core::registry::Accounts;
 use gongfu_hub::{Catalog, Profile};
@@ -26,6 +26,7 @@ use crate::path::MCP_PATH;
 use crate::problem::Problem;
 use crate::rate::RateLimits;
 use crate::state::AppState;
+use crate::teams::TeamsChanged;
 
 mod admin;
 mod approval;
@@ -44,6 +45,9 @@ mod revocation;
 mod schema;
 mod skill;
 mod skill_file;
+mod team;
+mod team_member;
+mod team_skill;
 mod token;
 mod tool;
 mod user;
@@ -73,6 +77,8 @@ pub struct ApiParts {
     pub logs: Arc<dyn LogChain>,
     /// The limits on how often somebody may ask.
     pub rates: Arc<RateLimits>,
+    /// Told when teams changed.
+    pub teams: Arc<dyn TeamsChanged>,
 }
 
 /// The API of a server with accounts.
@@ -91,7 +97,9 @@ pub(crate) struct Api {
 macro_rules! endpoints {
     ($($family:ident::$endpoint:ident,)+) => {
         fn entries() -> Vec<Entry> {
-            vec![$(Entry::of::<$family::$endpoint>(stringify!($family)),)+]
+            let mut entries = Vec::new();
+            $(Entry::add::<$family::$endpoint>(&mut entries, stringify!($family));)+
+            entries
         }
     };
 }
@@ -108,6 +116,17 @@ endpoints! {
     token::TokenList,
     token::TokenCreate,
     token::TokenRevoke,
+    team::TeamList,
+    team::TeamCreate,
+    team::TeamRead,
+    team::TeamRename,
+    team::TeamDelete,
+    team_member::TeamInvite,
+    team_member::TeamInvitationDelete,
+    team_member::TeamJoin,
+    team_member::MemberChange,
+    team_member::MemberRemove,
+    team_skill::TeamSkillShare,
     skill::SkillList,
     skill::SkillCreate,
     skill::SkillRead,
@@ -135,15 +154,20 @@ endpoints! {
     admin::AccountEnable,
     admin::AccountDisable,
     admin::AccountDelete,
+    team::ServerTeamList,
+    team::ServerTeamDelete,
+    team_member::ServerMemberChange,
 }
 
 /// An endpoint as data, and its route.
 struct Entry {
     family: &'static str,
-    name: &'static str,
+    name: String,
     method: Method,
-    path: &'static str,
+    path: String,
     access: Access,
+    /// The least role of its callers, where they act for a team.
+    team: Option<TeamRole>,
     success: Vec<u16>,
     body: RequestBody,
     headers: &'static [&'static str],
@@ -151,18 +175,32 @@ struct Entry {
     reply: ReplyBody,
     reply_schema: TypeSchema,
     places: Arc<Places>,
-    route: fn(MethodRouter<AppState>, Arc<Api>, Arc<Places>) -> MethodRouter<AppState>,
+    route: fn(MethodRouter<AppState>, Arc<Api>, Arc<Places>, bool) -> MethodRouter<AppState>,
 }
 
 impl Entry {
+    /// Adds an endpoint, and the same for teams if it has one.
+    fn add<E: Endpoint>(entries: &mut Vec<Self>, family: &'static str) {
+        entries.push(Self::of::<E>(family));
+        if E::TEAM.is_some() {
+            entries.push(Self {
+                name: format!("team_{}", E::NAME),
+                path: team::team_path(E::PATH, "{team}"),
+                team: E::TEAM,
+                ..Self::of::<E>(family)
+            });
+        }
+    }
+
     fn of<E: Endpoint>(family: &'static str) -> Self {
         let success = [Some(E::SUCCESS), E::OTHER_SUCCESS];
         Self {
             family,
-            name: E::NAME,
+            name: E::NAME.to_owned(),
             method: E::METHOD,
-            path: E::PATH,
+            path: E::PATH.to_owned(),
             access: E::ACCESS,
+            team: None,
             success: success
                 .into_iter()
                 .flatten()
@@ -184,6 +222,7 @@ fn route<E: Endpoint>(
     methods: MethodRouter<AppState>,
     api: Arc<Api>,
     places: Arc<Places>,
+    is_for_team: bool,
 ) -> MethodRouter<AppState> {
     let filter = match E::METHOD {
         Method::GET => MethodFilter::GET,
@@ -194,7 +233,8 @@ fn route<E: Endpoint>(
     methods.merge(on(
         filter,
         move |State(state): State<AppState>, request: Request| {
-            request::answer::<E>(state, Arc::clone(&api), Arc::clone(&places), request)
+            let (api, places) = (Arc::clone(&api), Arc::clone(&places));
+            request::answer::<E>(state, api, places, is_for_team, request)
         },
     ))
 }
@@ -240,12 +280,13 @@ impl Api {
 
     /// The routes.
     pub(crate) fn routes(self: &Arc<Self>) -> Router<AppState> {
-        let mut methods: BTreeMap<&str, (MethodRouter<AppState>, Vec<String>)> = BTreeMap::new();
+        let mut methods: BTreeMap<String, (MethodRouter<AppState>, Vec<String>)> = BTreeMap::new();
         let entries = entries();
         let document = Arc::new(openapi::document(&entries, self.issuer()));
         for entry in entries {
-            let (router, allowed) = methods.remove(entry.path).unwrap_or_default();
-            let router = (entry.route)(router, Arc::clone(self), entry.places);
+            let (router, allowed) = methods.remove(&entry.path).unwrap_or_default();
+            let router =
+                (entry.route)(router, Arc::clone(self), entry.places, entry.team.is_some());
             let mut names = allowed;
             names.push(entry.method.to_string());
             if entry.method == Method::GET {
@@ -255,7 +296,7 @@ impl Api {
         }
         let mut routes = Router::new();
         for (path, (router, allowed)) in methods {
-            routes = routes.route(path, router.fallback(other_method(allowed.join(", "))));
+            routes = routes.route(&path, router.fallback(other_method(allowed.join(", "))));
         }
         let resource = Arc::new(self.resource());
         for path in [
@@ -313,12 +354,13 @@ fn other_method(
 
 /// The path of an endpoint as a label, for metrics.
 pub(crate) fn label(matched: &str) -> Option<&'static str> {
-    static PATHS: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
+    static PATHS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     let paths = PATHS.get_or_init(|| {
         let endpoints = entries().into_iter().map(|entry| entry.path);
         endpoints
-            .chain([OPENAPI_PATH, RESOURCE_PATH, page::PATH])
+            .chain([OPENAPI_PATH, RESOURCE_PATH, page::PATH].map(str::to_owned))
             .collect()
     });
-    paths.iter().copied().find(|path| *path == matched)
+    let mut paths = paths.iter().map(String::as_str);
+    paths.find(|path| *path == matched)
 }

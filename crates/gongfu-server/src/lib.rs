@@ -20,6 +20,7 @@ mod route;
 mod server;
 mod socket;
 mod state;
+mod teams;
 mod token;
 mod unread_body;
 
@@ -35,4 +36,5 @@ pub use route::Surface;
 pub use server::{Limits, Listener, Server, Shutdown};
 pub use socket::raise_descriptor_limit;
 pub use state::{Health, LinkParentTrace};
+pub use teams::TeamsChanged;
 pub use token::Token;

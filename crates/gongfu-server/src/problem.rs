@@ -295,6 +295,11 @@ impl From<AccountError> for Problem {
             AccountError::EmailTaken => conflict("sign in, or use another address", Some("email")),
             AccountError::UsernameTaken => conflict("use another name", Some("username")),
             AccountError::LastAdmin => conflict("make another user an admin first", None),
+            AccountError::TeamTaken => conflict("use another name", Some("name")),
+            AccountError::LastMaintainer => {
+                conflict("make another member a maintainer first", None)
+            }
+            AccountError::Synced => conflict("change the group at the company's sign-in", None),
             AccountError::Password(error) => Self::field("password", error.to_string()),
             AccountError::RegistrationClosed => Self::Forbidden {
                 detail: error.to_string(),

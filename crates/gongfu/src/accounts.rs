@@ -6,6 +6,8 @@ pub(crate) mod command;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;
+mod store;
+mod team;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,6 +113,20 @@ pub(crate) fn failed(error: AccountError) -> Failure {
         ),
         AccountError::WrongPassword => ("WRONG_PASSWORD", "try again"),
         AccountError::Unknown("user") => ("USER_NOT_FOUND", "`gongfu user list` shows every user"),
+        AccountError::Unknown("team") => ("TEAM_NOT_FOUND", "`gongfu team list` shows every team"),
+        AccountError::Unknown("member") => (
+            "MEMBER_NOT_FOUND",
+            "`gongfu team list` shows the members of each team",
+        ),
+        AccountError::TeamTaken => (
+            "TEAM_TAKEN",
+            "use another name; `gongfu team list` shows every team",
+        ),
+        AccountError::LastMaintainer => (
+            "LAST_MAINTAINER",
+            "make somebody else one: `gongfu team add-member TEAM USER --maintainer`",
+        ),
+        AccountError::Synced => ("SYNCED_MEMBER", "change the group at the company's sign-in"),
         AccountError::Unknown(_) => (
             "TOKEN_NOT_FOUND",
             "`gongfu token list` shows the tokens of a user",

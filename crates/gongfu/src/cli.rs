@@ -24,8 +24,8 @@ use gongfu_server::{Address, PublicUrl};
 use crate::output::OutputArguments;
 
 pub(crate) use account::{
-    AuditCommand, BackupArguments, TokenCommand, TokenCreateArguments, UserAddArguments,
-    UserCommand,
+    AuditCommand, BackupArguments, TeamCommand, TokenCommand, TokenCreateArguments,
+    UserAddArguments, UserCommand,
 };
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
@@ -203,6 +203,9 @@ pub(crate) enum Command {
     /// Manage the users of a server with accounts
     #[command(subcommand, alias = "users")]
     User(UserCommand),
+    /// Manage the teams of a server with accounts
+    #[command(subcommand, alias = "teams")]
+    Team(TeamCommand),
     /// Manage the API tokens of a server with accounts
     #[command(subcommand, alias = "tokens")]
     Token(TokenCommand),

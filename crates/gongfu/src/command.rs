@@ -27,6 +27,7 @@ mod serve;
 mod skill;
 mod source;
 mod switch;
+mod team;
 mod token;
 mod tool;
 mod trust;
@@ -119,6 +120,7 @@ fn dispatch(
         Command::Backup(arguments) => backup::save(&arguments, environment, terminal),
         Command::Restore(arguments) => backup::restore(&arguments, environment, terminal),
         Command::User(command) => user::run(command, environment, terminal),
+        Command::Team(command) => team::run(command, environment, terminal),
         Command::Token(command) => token::run(command, environment, terminal),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Change, FileContent, Lease, Pending};
+use crate::account::UserId;
 use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -82,6 +83,13 @@ pub trait SkillStore: Send + Sync {
     fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
         let _ = skill;
         super::ready(Err(not_stored()))
+    }
+
+    /// The same store, which notes a user as the one who changes its skills. The default is for stores that don't note
+    /// who does.
+    fn written_by(&self, user: &UserId) -> Option<Arc<dyn SkillStore>> {
+        let _ = user;
+        None
     }
 
     /// A skill with its unlisted files, as what a person allows it needs them. The default is for stores

@@ -7,7 +7,7 @@ use super::{
     Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, Pending, PortError,
     Records, RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
 };
-use crate::account::Owner;
+use crate::account::{Owner, UserId};
 use crate::dependency::Installs;
 use crate::sandbox::Limits;
 
@@ -33,9 +33,9 @@ impl Spaces for LocalSpaces {
     fn open<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Space> {
         ready(match owner {
             Owner::Local => Ok(self.0.clone()),
-            Owner::User(user) => Err(PortError::Denied(format!(
-                "there are no accounts, so there is no space for the user `{}`",
-                user.as_str()
+            Owner::User(_) | Owner::Team(_) => Err(PortError::Denied(format!(
+                "there are no accounts, so there is no space for `{}`",
+                owner.id().unwrap_or_default()
             ))),
         })
     }
@@ -106,6 +106,18 @@ impl Space {
             }),
             ..parts
         })
+    }
+
+    /// The same space, whose skills note a user as the one who changes them.
+    #[must_use]
+    pub fn written_by(&self, user: &UserId) -> Self {
+        match self.0.skills.written_by(user) {
+            Some(skills) => Self::new(SpaceParts {
+                skills,
+                ..(*self.0).clone()
+            }),
+            None => self.clone(),
+        }
     }
 
     /// The owner.

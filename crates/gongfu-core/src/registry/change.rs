@@ -175,6 +175,7 @@ impl Accounts {
                 writes.extend(claim.map(|claim| Write::remove(key, claim.version)));
             }
             writes.extend(self.admin_write(id, false).await?);
+            writes.extend(self.leave_all(id).await?);
             match self.commit(&writes, "user.delete", by, id, None).await {
                 Ok(()) => return Ok(user),
                 Err(PortError::Conflict(_)) => {}

@@ -77,6 +77,7 @@ impl Identity {
                 skills: self.skills.as_deref().map(Arc::from),
                 credential: Some(format!("{kind}/{id}").into()),
             },
+            member: None,
         }
     }
 }

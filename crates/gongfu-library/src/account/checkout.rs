@@ -81,11 +81,6 @@ impl Checkout {
             versions: Mutex::default(),
         }
     }
-
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Writes the files of a version to a temporary folder. Answers its name, and the root in which it is a skill.
     pub(super) fn stage(&self, skill: &str, files: &[NewFile<'_>]) -> io::Result<(String, Root)> {
         let versions = self.open(VERSIONS)?;

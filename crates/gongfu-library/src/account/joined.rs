@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::select_all;
+use gongfu_core::account::UserId;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::port::{
     Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillStore, ready,
@@ -11,7 +12,6 @@ use gongfu_core::port::{
 use gongfu_core::skill::{SkillName, SkillPath};
 
 use super::StoredSkills;
-use super::record::SOURCE;
 
 /// Skills that somebody shares.
 #[derive(Clone)]
@@ -22,51 +22,103 @@ pub struct SharedSkills {
     pub folders: Arc<dyn Materialize>,
 }
 
+/// Those who share skills with an account, which may change.
+pub trait Shares: Send + Sync {
+    /// Them now, in the order of their precedence. The same list while nothing changed.
+    fn current(&self) -> Pending<'_, Arc<[SharedSkills]>>;
+
+    /// Waits until they may be others than these.
+    fn changed<'a>(&'a self, since: &'a Arc<[SharedSkills]>) -> Pending<'a, ()>;
+}
+
+/// The ones who share stay the same.
+impl Shares for Arc<[SharedSkills]> {
+    fn current(&self) -> Pending<'_, Arc<[SharedSkills]>> {
+        ready(Ok(Arc::clone(self)))
+    }
+
+    fn changed<'a>(&'a self, _since: &'a Arc<[SharedSkills]>) -> Pending<'a, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
 /// The skills that an account sees.
 pub struct AccountSkills {
-    own: Arc<StoredSkills>,
-    shared: Vec<SharedSkills>,
+    own: StoredSkills,
+    shares: Arc<dyn Shares>,
     state: Mutex<State>,
 }
 
 /// The union, and what it was made of.
-#[derive(Default)]
+#[derive(Clone)]
 struct State {
-    parts: Option<(Revision, Vec<Revision>)>,
+    /// Who shares, and the revisions of the account's own skills and of theirs.
+    parts: Option<(Arc<[SharedSkills]>, Revision, Vec<Revision>)>,
     library: Arc<Library>,
-    /// The place in `shared` of each source.
-    sources: HashMap<Arc<str>, usize>,
+    /// The place among those who share of each source.
+    sources: Arc<HashMap<Arc<str>, usize>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            parts: None,
+            library: Arc::default(),
+            sources: Arc::default(),
+        }
+    }
 }
 
 impl AccountSkills {
-    /// An account's own skills, and shared ones in the order of their precedence.
-    pub fn new(own: Arc<StoredSkills>, shared: Vec<SharedSkills>) -> Self {
+    /// An account's own skills, and those that others share with it.
+    pub fn new(own: StoredSkills, shares: Arc<dyn Shares>) -> Self {
         Self {
             own,
-            shared,
+            shares,
             state: Mutex::default(),
         }
     }
 
+    /// An account's own skills, with which nobody shares any.
+    pub fn alone(own: StoredSkills) -> Self {
+        Self::new(own, Arc::new(Arc::<[SharedSkills]>::from([])))
+    }
+
     async fn current(&self) -> Result<Arc<Library>, PortError> {
+        let shares = self.shares.current().await?;
         let own = self.own.own();
-        let mut libraries = Vec::with_capacity(self.shared.len());
-        for shared in &self.shared {
+        let mut libraries = Vec::with_capacity(shares.len());
+        for shared in &*shares {
             libraries.push(shared.skills.library().await?);
         }
         let revisions: Vec<Revision> = libraries.iter().map(|part| part.revision()).collect();
         let mut state = self.lock();
-        let parts = Some((own.revision(), revisions));
-        if state.parts == parts {
+        if let Some((before, own_before, theirs)) = &state.parts
+            && Arc::ptr_eq(before, &shares)
+            && *own_before == own.revision()
+            && *theirs == revisions
+        {
             return Ok(Arc::clone(&state.library));
         }
         let revision = state.library.revision().next();
+        let (library, sources) = self.union(&own, &libraries);
+        *state = State {
+            parts: Some((shares, own.revision(), revisions)),
+            library: Arc::new(library.at(revision)),
+            sources: Arc::new(sources),
+        };
+        Ok(Arc::clone(&state.library))
+    }
+
+    /// The account's own skills and those of others, and the place among the others of each source.
+    fn union(&self, own: &Library, others: &[Arc<Library>]) -> (Library, HashMap<Arc<str>, usize>) {
+        let (own_source, disabled) = (self.own.source(), self.own.disabled());
         let mut sources = own.sources().to_vec();
         let mut skills = own.skills().to_vec();
         let mut places = HashMap::new();
-        for (place, library) in libraries.iter().enumerate() {
+        for (place, library) in others.iter().enumerate() {
             for source in library.sources() {
-                if *source.id != *SOURCE && !places.contains_key(&source.id) {
+                if source.id != own_source && !places.contains_key(&source.id) {
                     places.insert(Arc::clone(&source.id), place);
                     sources.push(source.clone());
                 }
@@ -79,7 +131,9 @@ impl AccountSkills {
             skills.extend(enabled.cloned());
         }
         let library = Library::new(sources, skills, Vec::new());
-        let disabled = self.own.disabled();
+        if disabled.is_empty() {
+            return (library, places);
+        }
         let skills = library.skills().iter().map(|skill| {
             let enabled = !disabled.contains(library.identity(skill));
             if enabled == skill.enabled {
@@ -91,41 +145,40 @@ impl AccountSkills {
                 })
             }
         });
-        let library = if disabled.is_empty() {
-            library
-        } else {
-            Library::new(library.sources().to_vec(), skills.collect(), Vec::new())
-        };
-        *state = State {
-            parts,
-            library: Arc::new(library.at(revision)),
-            sources: places,
-        };
-        Ok(Arc::clone(&state.library))
+        let skills = skills.collect();
+        (
+            Library::new(library.sources().to_vec(), skills, Vec::new()),
+            places,
+        )
     }
 
-    /// Waits until a part has another revision than the union was made of.
+    /// Waits until a part may be another than the union was made of.
     async fn part_changed(&self) -> Result<(), PortError> {
         let parts = self.lock().parts.clone();
-        let Some((own, revisions)) = parts else {
+        let Some((shares, own, revisions)) = parts else {
             return Ok(());
         };
         let own: Pending<'_, Revision> = self.own.changed(own);
-        let shared = self.shared.iter().zip(revisions);
-        let shared = shared.map(|(shared, revision)| shared.skills.changed(revision));
-        let (changed, ..) = select_all(std::iter::once(own).chain(shared)).await;
-        changed.map(drop)
+        let others = shares.iter().zip(revisions);
+        let others = others.map(|(shared, revision)| shared.skills.changed(revision));
+        let changed = select_all(std::iter::once(own).chain(others));
+        tokio::select! {
+            (changed, ..) = changed => changed.map(drop),
+            changed = self.shares.changed(&shares) => changed,
+        }
     }
 
     /// The one who shares a skill; `None` for the account's own.
-    fn shared(&self, skill: &Skill) -> Option<&SharedSkills> {
-        let place = self.lock().sources.get(&skill.source).copied();
-        place.and_then(|place| self.shared.get(place))
+    fn shared(&self, skill: &Skill) -> Option<SharedSkills> {
+        let state = self.lock();
+        let place = *state.sources.get(&skill.source)?;
+        let (shares, ..) = state.parts.as_ref()?;
+        shares.get(place).cloned()
     }
 
     /// Checks that a skill is the account's own.
-    fn check_own(skill: &Skill) -> Result<(), PortError> {
-        if *skill.source == *SOURCE {
+    fn check_own(&self, skill: &Skill) -> Result<(), PortError> {
+        if skill.source == self.own.source() {
             return Ok(());
         }
         Err(PortError::ReadOnly {
@@ -163,7 +216,7 @@ impl SkillStore for AccountSkills {
         limit: u64,
     ) -> Pending<'a, FileContent> {
         match self.shared(skill) {
-            Some(shared) => shared.skills.read(skill, path, limit),
+            Some(shared) => Box::pin(async move { shared.skills.read(skill, path, limit).await }),
             None => self.own.read(skill, path, limit),
         }
     }
@@ -185,7 +238,7 @@ impl SkillStore for AccountSkills {
         path: &'a SkillPath,
         change: Change<'a>,
     ) -> Pending<'a, bool> {
-        match Self::check_own(skill) {
+        match self.check_own(skill) {
             Ok(()) => self.own.write(skill, path, change),
             Err(error) => ready(Err(error)),
         }
@@ -200,22 +253,32 @@ impl SkillStore for AccountSkills {
     }
 
     fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
-        match Self::check_own(skill) {
+        match self.check_own(skill) {
             Ok(()) => self.own.edit(skill, edits),
             Err(error) => ready(Err(error)),
         }
     }
 
     fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
-        match Self::check_own(skill) {
+        match self.check_own(skill) {
             Ok(()) => self.own.delete(skill),
             Err(error) => ready(Err(error)),
         }
     }
 
+    fn written_by(&self, user: &UserId) -> Option<Arc<dyn SkillStore>> {
+        // The union is made already.
+        let state = Mutex::new(self.lock().clone());
+        Some(Arc::new(Self {
+            own: self.own.changed_by(user),
+            shares: Arc::clone(&self.shares),
+            state,
+        }))
+    }
+
     fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
         match self.shared(skill) {
-            Some(shared) => shared.skills.with_unlisted(skill),
+            Some(shared) => Box::pin(async move { shared.skills.with_unlisted(skill).await }),
             None => ready(Ok(Arc::clone(skill))),
         }
     }
@@ -224,7 +287,7 @@ impl SkillStore for AccountSkills {
 impl Materialize for AccountSkills {
     fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
         match self.shared(skill) {
-            Some(shared) => shared.folders.materialize(skill),
+            Some(shared) => Box::pin(async move { shared.folders.materialize(skill).await }),
             None => self.own.materialize(skill),
         }
     }

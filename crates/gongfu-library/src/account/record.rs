@@ -8,8 +8,8 @@ use gongfu_core::port::{PortError, RecordKey, Records};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
-/// The id of the source of an account's own skills.
-pub(super) const SOURCE: &str = "own";
+/// The id of the source of a user's own skills.
+pub const OWN_SOURCE: &str = "own";
 
 /// A skill: the manifest of its current version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,8 +70,8 @@ impl Manifest {
         self.files.iter().map(|file| file.size).sum()
     }
 
-    /// The skill, in a folder of an account that is called this for people.
-    pub(super) fn skill(&self, account: &str) -> Result<Skill, PortError> {
+    /// The skill, of a source with this id and root.
+    pub(super) fn skill(&self, source: &str, root: &str) -> Result<Skill, PortError> {
         let folder = &self.folder;
         let files = self.files.iter().map(|file| FileEntry {
             path: file.path.clone(),
@@ -81,12 +81,12 @@ impl Manifest {
         });
         Ok(Skill {
             name: SkillName::new(&self.name).unwrap_or_else(|_| SkillName::from_folder(folder)),
-            full_name: format!("{SOURCE}/{folder}").into(),
+            full_name: format!("{source}/{folder}").into(),
             description: self.description.clone(),
             frontmatter: self.frontmatter.as_str().into(),
-            source: SOURCE.into(),
+            source: source.into(),
             folder: SkillPath::new(folder).map_err(|error| PortError::Other(error.into()))?,
-            path: format!("{account}/{folder}"),
+            path: format!("{root}/{folder}"),
             files: files.collect(),
             unlisted: std::sync::Arc::default(),
             findings: self.findings,

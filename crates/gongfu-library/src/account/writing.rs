@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use gongfu_core::account::UserId;
 use gongfu_core::library::{FindingCount, Skill};
 use gongfu_core::port::{Change, FileEdit, LogEntry, PortError, RecordChange, RecordKey, Version};
 use gongfu_core::skill::name::faults;
@@ -48,7 +49,7 @@ impl StoredSkills {
                 "a skill can't be named `{folder}`; use lower-case letters, digits and single hyphens"
             )));
         }
-        let _writing = self.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         let skills = {
             let state = self.lock();
             if state.entries.contains_key(folder) {
@@ -58,10 +59,10 @@ impl StoredSkills {
             }
             state.entries.len()
         };
-        if skills >= self.limits.skills {
+        if skills >= self.inner.limits.skills {
             return Err(PortError::Full(format!(
                 "an account has at most {} skills; delete one first",
-                self.limits.skills
+                self.inner.limits.skills
             )));
         }
         self.store(
@@ -78,7 +79,7 @@ impl StoredSkills {
         skill: &Skill,
         edits: &[FileEdit<'_>],
     ) -> Result<Arc<Skill>, PortError> {
-        let _writing = self.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         let before = self.current_entry(skill)?;
         self.edit_entry(before, edits).await
     }
@@ -89,7 +90,7 @@ impl StoredSkills {
         path: &SkillPath,
         change: Change<'_>,
     ) -> Result<bool, PortError> {
-        let _writing = self.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         let before = self.entry(skill)?;
         let files = &before.manifest.files;
         let known = files.iter().find(|file| file.path == *path);
@@ -136,7 +137,7 @@ impl StoredSkills {
     }
 
     pub(super) async fn delete_skill(&self, skill: &Skill) -> Result<(), PortError> {
-        let _writing = self.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         let entry = self.current_entry(skill)?;
         let folder = entry.manifest.folder.clone();
         let removed = [
@@ -150,7 +151,7 @@ impl StoredSkills {
         self.commit(&removed, "skill.delete", &folder, None).await?;
         self.replace(&folder, None)?;
         // The records are the truth: what stays on disk is removed when the account is opened again.
-        if let Err(error) = blocking(|| self.checkout.unpublish(&folder, &entry.id)) {
+        if let Err(error) = blocking(|| self.inner.checkout.unpublish(&folder, &entry.id)) {
             tracing::warn!(%error, skill = folder, "the folder of a deleted skill stays for now");
         }
         self.remove_unused(&entry.manifest).await;
@@ -174,20 +175,21 @@ impl StoredSkills {
                 is_executable: *is_executable,
             })
             .collect();
-        let staged = blocking(|| self.checkout.stage(folder, &files));
+        let staged = blocking(|| self.inner.checkout.stage(folder, &files));
         let (temporary, root) = staged.map_err(|error| broken(&error))?;
         let stored = async {
             let reading = blocking(|| read(&root));
             let manifest = self.manifest(folder, reading, &contents)?;
             for (bytes, _) in contents.values() {
-                self.blobs.put(bytes).await?;
+                self.inner.blobs.put(bytes).await?;
             }
             let (id, value) = manifest.encode()?;
-            blocking(|| self.checkout.settle(&temporary, &id)).map_err(|error| broken(&error))?;
+            blocking(|| self.inner.checkout.settle(&temporary, &id))
+                .map_err(|error| broken(&error))?;
             let version = self
                 .commit_version(event, before.as_ref(), &manifest, &id, &value)
                 .await;
-            let version = version.inspect_err(|_| self.checkout.discard(&id))?;
+            let version = version.inspect_err(|_| self.inner.checkout.discard(&id))?;
             let created = before.as_ref().map_or(manifest.at, |entry| entry.created);
             Ok(Entry {
                 version,
@@ -199,13 +201,13 @@ impl StoredSkills {
         let entry = match stored.await {
             Ok(entry) => entry,
             Err(error) => {
-                self.checkout.discard(&temporary);
+                self.inner.checkout.discard(&temporary);
                 return Err(error);
             }
         };
         let old = before.as_ref().map(|before| before.id.as_str());
         let skill = self.replace(folder, Some(entry.clone()))?;
-        if let Err(error) = blocking(|| self.checkout.publish(folder, &entry.id, old)) {
+        if let Err(error) = blocking(|| self.inner.checkout.publish(folder, &entry.id, old)) {
             tracing::warn!(%error, skill = folder, "the folder of a skill isn't current");
         }
         if let Some(before) = &before {
@@ -214,8 +216,14 @@ impl StoredSkills {
         skill.ok_or(PortError::NotFound)
     }
 
+    /// The user who makes a change.
+    fn author(&self) -> Result<&UserId, PortError> {
+        let why = || PortError::Denied("a team's skills are changed by its maintainers".to_owned());
+        self.by.as_ref().ok_or_else(why)
+    }
+
     fn check_limits(&self, contents: &Contents, before: Option<&Entry>) -> Result<(), PortError> {
-        let limits = self.limits;
+        let limits = self.inner.limits;
         let size = |bytes: &[u8]| bytes.len() as u64;
         if contents.len() > limits.files {
             return Err(PortError::Denied(format!(
@@ -261,8 +269,8 @@ impl StoredSkills {
         let files = contents.iter();
         Ok(Manifest {
             folder: folder.to_owned(),
-            by: self.user.clone(),
-            at: self.clock.now().0,
+            by: self.author()?.clone(),
+            at: self.inner.clock.now().0,
             name: document.name.to_string(),
             description: document.description,
             frontmatter: serde_json::Value::Object(document.frontmatter).to_string(),
@@ -322,9 +330,9 @@ impl StoredSkills {
         manifest: Option<&str>,
     ) -> Result<(), PortError> {
         let entry = SkillEvent {
-            at: self.clock.now(),
+            at: self.inner.clock.now(),
             event,
-            by: self.user.as_str(),
+            by: self.author()?.as_str(),
             skill: folder,
             manifest,
         };
@@ -342,7 +350,11 @@ impl StoredSkills {
             log: &log,
             entry: &entry,
         }];
-        self.records.commit(&changes, &entries).await.map(drop)
+        self.inner
+            .records
+            .commit(&changes, &entries)
+            .await
+            .map(drop)
     }
 
     /// Makes an entry the current one of its folder, and reports it.
@@ -352,11 +364,10 @@ impl StoredSkills {
             Some(entry) => state.entries.insert(folder.to_owned(), entry),
             None => state.entries.remove(folder),
         };
-        let revision = state.library.revision().next();
-        state.library = self.assemble(&state.entries, revision)?;
+        let revision = self.inner.advance(&mut state)?;
         let library = Arc::clone(&state.library);
         drop(state);
-        self.reported.send_replace(revision);
+        self.inner.reported.send_replace(revision);
         let mut skills = library.skills().iter();
         Ok(skills
             .find(|skill| skill.folder.as_str() == folder)
@@ -373,7 +384,7 @@ impl StoredSkills {
         };
         let unused: HashSet<Digest> = manifest.files.iter().map(|file| file.digest).collect();
         for digest in unused.difference(&used) {
-            if let Err(error) = self.blobs.remove(digest).await {
+            if let Err(error) = self.inner.blobs.remove(digest).await {
                 tracing::debug!(%error, "an unused blob stays");
             }
         }

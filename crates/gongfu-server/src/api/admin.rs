@@ -25,7 +25,7 @@ const CONFLICT: Refusal = Refusal {
 const ID_DIGITS: usize = 32;
 
 /// The user with an id; one that can't be an id is unknown.
-fn user_id(id: &str) -> Result<UserId, Problem> {
+pub(super) fn user_id(id: &str) -> Result<UserId, Problem> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_id = id.len() == ID_DIGITS && id.bytes().all(is_digit);
     let id = UserId::new(id).ok().filter(|_| is_id);

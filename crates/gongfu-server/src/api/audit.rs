@@ -1,5 +1,6 @@
 //! The audit: a user's own calls, and the events of all accounts for admins.
 
+use gongfu_core::account::TeamRole;
 use gongfu_core::audit;
 use gongfu_core::port::ChainBreak;
 use gongfu_hub::surface::audit::AuditList;
@@ -41,6 +42,7 @@ impl Endpoint for AuditRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/audit";
     const ACCESS: Access = Access::Person;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const REFUSALS: &'static [Refusal] = &[Refusal {
         status: 422,
         codes: &["INVALID_CURSOR"],

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use gongfu_core::account::{Actor, Role};
+use gongfu_core::account::{Actor, Role, TeamId};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::{Accounts, Credential, Identity};
 use gongfu_core::text::clipped;
@@ -14,6 +14,7 @@ use http::HeaderMap;
 use http::header::{HeaderName, USER_AGENT};
 
 use super::Api;
+use super::team::team_path;
 use crate::problem::Problem;
 use crate::rate::HashingPermit;
 
@@ -24,6 +25,8 @@ const MAX_CLIENT: usize = 200;
 pub(crate) struct Context {
     pub(super) api: Arc<Api>,
     pub(super) identity: Option<Arc<Identity>>,
+    /// The team for which the caller acts.
+    pub(super) team: Option<TeamId>,
     /// The address of the client.
     pub(super) address: IpAddr,
     pub(super) headers: HeaderMap,
@@ -48,11 +51,23 @@ impl Context {
         &self.api.parts.catalog
     }
 
-    /// The caller for the gate: an API token is an agent's, an access token a person's.
+    /// The caller for the gate, acting for the team of the request if it has one.
     ///
     /// # Errors
     /// The endpoint is for everybody.
     pub(super) fn actor(&self) -> Result<Actor, Problem> {
+        let user = self.user_actor()?;
+        Ok(match &self.team {
+            Some(team) => user.for_team(team.clone()),
+            None => user,
+        })
+    }
+
+    /// The caller for the gate, acting for themselves: an API token is an agent's, an access token a person's.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody.
+    pub(super) fn user_actor(&self) -> Result<Actor, Problem> {
         let identity = self.identity()?;
         let role = match identity.credential {
             Credential::ApiToken(_) => Role::ExternalAgent,
@@ -71,6 +86,14 @@ impl Context {
     /// The endpoint is for everybody, the gate refuses, or the operation fails.
     pub(super) async fn operate<O: Operation>(&self, operation: O) -> Result<O::Output, Problem> {
         Ok(self.catalog().operate(operation, &self.actor()?).await?)
+    }
+
+    /// The path of something that the request is about, whose path for a user is this.
+    pub(super) fn path(&self, path: &str) -> String {
+        match &self.team {
+            Some(team) => team_path(path, team.as_str()),
+            None => path.to_owned(),
+        }
     }
 
     /// A header as text.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use axum::body::Body;
 use axum::response::Response;
-use gongfu_core::account::Scope;
+use gongfu_core::account::{Scope, TeamRole};
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderValue, Method, StatusCode};
 use schemars::JsonSchema;
@@ -74,6 +74,9 @@ pub(crate) trait Endpoint: DeserializeOwned + JsonSchema + Send + 'static {
     const PATH: &'static str;
     /// Its callers.
     const ACCESS: Access;
+    /// The least role in a team of those who may send it for the team, below `/api/v1/teams/{team}`; `None` where nobody
+    /// may.
+    const TEAM: Option<TeamRole> = None;
     /// The status of its reply.
     const SUCCESS: StatusCode = StatusCode::OK;
     /// Another status of its reply.

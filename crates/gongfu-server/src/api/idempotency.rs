@@ -98,8 +98,10 @@ impl Idempotency {
             let why = "it has 1 to 255 printable ASCII characters";
             return Err(Problem::field(IDEMPOTENCY_KEY, why));
         }
-        let user = context.identity()?.user.as_str();
-        let key = Digest::of(&[user.as_bytes(), endpoint.as_bytes(), key].join(&0));
+        let user = context.identity()?.user.as_str().as_bytes();
+        let team = context.team.as_ref().map_or("", |team| team.as_str());
+        let scope = [user, team.as_bytes(), endpoint.as_bytes(), key];
+        let key = Digest::of(&scope.join(&0));
         let (now, mut table) = (context.now(), self.lock());
         table.forget(now);
         if let Some(known) = table.requests.get(&key) {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use gongfu_core::account::TeamRole;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Access, ReplyBody, RequestBody};
-use super::{Entry, schema};
+use super::{Entry, schema, team};
 use crate::problem::ProblemDocument;
 
 const PROBLEM: &str = "application/problem+json";
@@ -59,7 +60,14 @@ fn operation(entry: &Entry) -> Value {
         .description
         .split_once("\n\n")
         .unwrap_or((&input.description, ""));
-    let description = format!("{}\n\n{rest}", about_access(entry.access));
+    let about = about_access(entry.access);
+    let description = match entry.team {
+        Some(TeamRole::Member) => format!("{about} For the members of a team.\n\n{rest}"),
+        Some(TeamRole::Maintainer) => {
+            format!("{about} For the maintainers of a team.\n\n{rest}")
+        }
+        None => format!("{about}\n\n{rest}"),
+    };
     let mut operation = json!({
         "operationId": entry.name,
         "tags": [entry.family],
@@ -144,6 +152,15 @@ fn parameters(entry: &Entry) -> Vec<Value> {
             .collect()
     };
     let mut all = place(&entry.places.path, "path");
+    if entry.team.is_some() {
+        all.push(json!({
+            "name": team::PARAMETER,
+            "in": "path",
+            "required": true,
+            "description": "The id of the team.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 64 },
+        }));
+    }
     all.extend(place(&entry.places.query, "query"));
     all.extend(entry.headers.iter().map(|name| {
         json!({
@@ -243,7 +260,8 @@ fn refusals(entry: &Entry) -> BTreeMap<u16, Vec<&'static str>> {
     let own = entry.refusals.iter();
     let own = own.map(|refusal| (refusal.status, refusal.codes));
     let mut all: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-    for (status, codes) in shared.chain(own) {
+    let team = entry.team.map(|_| (404, ["NOT_FOUND"].as_slice()));
+    for (status, codes) in shared.chain(own).chain(team) {
         let known = all.entry(status).or_default();
         for code in codes {
             if !known.contains(code) {

@@ -20,7 +20,7 @@ use super::endpoint::{Access, Endpoint, RequestBody};
 use super::idempotency::Start;
 use super::schema::{self, TypeSchema};
 use super::skill::IDEMPOTENCY_KEY;
-use super::{Api, credential, json};
+use super::{Api, credential, json, team};
 use crate::problem::{FieldError, Problem};
 use crate::rate::RetryAfter;
 use crate::state::AppState;
@@ -40,9 +40,10 @@ pub(super) async fn answer<E: Endpoint>(
     state: AppState,
     api: Arc<Api>,
     places: Arc<Places>,
+    is_for_team: bool,
     request: Request,
 ) -> Response {
-    match respond::<E>(&state, api, &places, request).await {
+    match respond::<E>(&state, api, &places, is_for_team, request).await {
         Ok(response) => response,
         Err(problem) => state.problem(problem).into_response(),
     }
@@ -52,6 +53,7 @@ async fn respond<E: Endpoint>(
     state: &AppState,
     api: Arc<Api>,
     places: &Places,
+    is_for_team: bool,
     mut request: Request,
 ) -> Result<Response, Problem> {
     let identity = authorised::<E>(&api, request.headers(), request.uri()).await?;
@@ -62,6 +64,16 @@ async fn respond<E: Endpoint>(
     }
     let path = request.extract_parts::<RawPathParams>().await;
     let path = path.map_err(|_| Problem::Malformed("the path isn't UTF-8".to_owned()))?;
+    let team = match (E::TEAM, &identity) {
+        (Some(role), Some(identity)) if is_for_team => {
+            let accounts = &api.parts.accounts;
+            let named = path.iter().find(|(name, _)| *name == team::PARAMETER);
+            let id = named.map(|(_, id)| id).unwrap_or_default();
+            let team = team::of(accounts, id, &identity.user, role).await?;
+            Some(team.id)
+        }
+        _ => None,
+    };
     let (parts, body) = request.into_parts();
     let _permit = match E::BODY {
         RequestBody::Bytes(_) | RequestBody::Form(_) => {
@@ -75,6 +87,7 @@ async fn respond<E: Endpoint>(
     let context = Context {
         api: Arc::clone(&api),
         identity,
+        team,
         address,
         headers: parts.headers,
         body: bytes,
@@ -144,7 +157,8 @@ async fn read<E: Endpoint>(
             bytes = read_body(body, limit, LONG_BODY_TIME).await?;
         }
     }
-    for (name, value) in path {
+    let known = |name: &str| places.path.iter().any(|known| known == name);
+    for (name, value) in path.iter().filter(|(name, _)| known(name)) {
         input.insert(name.to_owned(), Value::String(value.to_owned()));
     }
     read_query(places, uri, &mut input, &mut errors);

@@ -1,6 +1,6 @@
 //! Skills: listed, created, shown, changed, deleted, enabled.
 
-use gongfu_core::account::Scope;
+use gongfu_core::account::{Scope, TeamRole};
 use gongfu_hub::surface::skill_edit::{StoredSkillCreate, StoredSkillDelete, StoredSkillDescribe};
 use gongfu_hub::surface::stored_skill::{StoredSkill, StoredSkillList, StoredSkillShow};
 use gongfu_hub::surface::switch::SkillSwitch;
@@ -157,6 +157,7 @@ impl Endpoint for SkillList {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = PATH;
     const ACCESS: Access = READ;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Member);
     const REFUSALS: &'static [Refusal] = &[Refusal {
         status: 409,
         codes: &["CONFLICT"],
@@ -211,6 +212,7 @@ impl Endpoint for SkillCreate {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = PATH;
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::CREATED;
     const HEADERS: &'static [&'static str] = &[IDEMPOTENCY_KEY];
     const REFUSALS: &'static [Refusal] = &[CONFLICT, INVALID, FULL];
@@ -223,7 +225,7 @@ impl Endpoint for SkillCreate {
             instructions: self.instructions,
         };
         let stored = context.operate(create).await?;
-        let location = format!("{PATH}/{}", stored.id);
+        let location = context.path(&format!("{PATH}/{}", stored.id));
         Ok(Answer::from(stored).location(location))
     }
 }
@@ -242,6 +244,7 @@ impl Endpoint for SkillRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/skills/{id}";
     const ACCESS: Access = READ;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Member);
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = SkillReply;
 
@@ -272,6 +275,7 @@ impl Endpoint for SkillChange {
     const METHOD: Method = Method::PUT;
     const PATH: &'static str = "/api/v1/skills/{id}";
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const HEADERS: &'static [&'static str] = &["If-Match"];
     const REFUSALS: &'static [Refusal] = &[READ_ONLY, UNKNOWN, CONFLICT, OUTDATED, INVALID, FULL];
     type Reply = SkillReply;
@@ -302,6 +306,7 @@ impl Endpoint for SkillDelete {
     const METHOD: Method = Method::DELETE;
     const PATH: &'static str = "/api/v1/skills/{id}";
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
     const HEADERS: &'static [&'static str] = &["If-Match"];
     const REFUSALS: &'static [Refusal] = &[READ_ONLY, UNKNOWN, CONFLICT, OUTDATED];
@@ -348,6 +353,7 @@ impl Endpoint for SkillActivate {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/skills/{id}/activate";
     const ACCESS: Access = Access::Person;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = SkillReply;
 
@@ -370,6 +376,7 @@ impl Endpoint for SkillDeactivate {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/skills/{id}/deactivate";
     const ACCESS: Access = Access::Person;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = SkillReply;
 

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request};
+use gongfu_core::account::TeamRole;
 use gongfu_core::archive::{ArchiveCheck, ArchiveError, ArchiveFile, EntryHead};
 use gongfu_core::skill::{FileKind, SkillPath};
 use gongfu_hub::archive;
@@ -77,6 +78,7 @@ impl Endpoint for FileList {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/skills/{id}/files";
     const ACCESS: Access = READ;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Member);
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = Vec<String>;
 
@@ -106,6 +108,7 @@ impl Endpoint for FileRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/skills/{id}/files/{*path}";
     const ACCESS: Access = READ;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Member);
     const REFUSALS: &'static [Refusal] = &[FILE_UNKNOWN];
     const REPLY: ReplyBody = ReplyBody::File;
     type Reply = ();
@@ -150,6 +153,7 @@ impl Endpoint for FileWrite {
     const METHOD: Method = Method::PUT;
     const PATH: &'static str = "/api/v1/skills/{id}/files/{*path}";
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const OTHER_SUCCESS: Option<StatusCode> = Some(StatusCode::CREATED);
     const BODY: RequestBody = RequestBody::Bytes(MAX_CONTENT);
     const HEADERS: &'static [&'static str] = &["If-Match"];
@@ -211,6 +215,7 @@ impl Endpoint for FileDelete {
     const METHOD: Method = Method::DELETE;
     const PATH: &'static str = "/api/v1/skills/{id}/files/{*path}";
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
     const HEADERS: &'static [&'static str] = &["If-Match"];
     const REFUSALS: &'static [Refusal] = &[READ_ONLY, FILE_UNKNOWN, CONFLICT, OUTDATED, INVALID];
@@ -244,6 +249,7 @@ impl Endpoint for SkillDownload {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/skills/{id}/download";
     const ACCESS: Access = READ;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Member);
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     const REPLY: ReplyBody = ReplyBody::File;
     type Reply = ();
@@ -288,6 +294,7 @@ impl Endpoint for SkillUpload {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/skills/upload";
     const ACCESS: Access = WRITE;
+    const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::CREATED;
     const BODY: RequestBody = RequestBody::Form(MAX_UPLOAD + FORM);
     const HEADERS: &'static [&'static str] = &["If-Match"];
@@ -331,12 +338,13 @@ impl Endpoint for SkillUpload {
                 }
             }
         };
-        Ok(uploaded(filename, stored))
+        Ok(uploaded(context, filename, stored))
     }
 }
 
-fn uploaded(filename: String, stored: StoredSkill) -> Answer<UploadReply> {
-    let (tag, location) = (etag(&stored), format!("{PATH}/{}", stored.id));
+fn uploaded(context: &Context, filename: String, stored: StoredSkill) -> Answer<UploadReply> {
+    let location = context.path(&format!("{PATH}/{}", stored.id));
+    let tag = etag(&stored);
     let reply = UploadReply {
         filename,
         skill_id: stored.id,

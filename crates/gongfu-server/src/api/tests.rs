@@ -146,6 +146,7 @@ impl TestServer {
                 catalog: Arc::new(catalog),
                 profiles: vec![Profile::Standard],
                 logs: records,
+                teams: Arc::new(()),
                 rates: Arc::new(RateLimits::new(
                     rates,
                     Arc::<FixedClock>::clone(&clock) as _,

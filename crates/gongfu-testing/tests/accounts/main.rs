@@ -7,5 +7,6 @@ mod fixture;
 mod oauth;
 mod sign_in;
 mod skills;
+mod team;
 mod token;
 mod user;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gongfu_core::account::UserId;
+use gongfu_core::account::{Owner, UserId};
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
     FileEdit, LogEntry, Materialize as _, Pending, PortError, Record, RecordChange, RecordKey,
@@ -13,7 +13,9 @@ use gongfu_core::port::{
 };
 use gongfu_core::skill::{SkillName, SkillPath};
 use gongfu_files::Home;
-use gongfu_library::{AccountSkills, StoreLimits, StoreParts, StoredSkills, changed_by_hand};
+use gongfu_library::{
+    AccountSkills, OWN_SOURCE, StoreLimits, StoreParts, StoredSkills, changed_by_hand,
+};
 use gongfu_records::FileBlobs;
 use gongfu_testing::{FixedClock, MemoryRecords, now};
 
@@ -84,20 +86,21 @@ impl Account {
         }
     }
 
-    fn open(&self) -> Arc<StoredSkills> {
+    fn open(&self) -> StoredSkills {
         self.open_with(StoreLimits::default())
     }
 
-    fn open_with(&self, limits: StoreLimits) -> Arc<StoredSkills> {
+    fn open_with(&self, limits: StoreLimits) -> StoredSkills {
         let parts = StoreParts {
-            user: UserId::new("ann").unwrap(),
+            owner: Owner::User(UserId::new("ann").unwrap()),
+            source: OWN_SOURCE.to_owned(),
             records: Arc::<Refusing>::clone(&self.records),
             blobs: Arc::new(FileBlobs::new(Home::at(self.folder.path().join("home")))),
             folder: self.skills(),
             limits,
             clock: Arc::<FixedClock>::default(),
         };
-        Arc::new(now(StoredSkills::open(parts)).unwrap())
+        now(StoredSkills::open(parts)).unwrap()
     }
 
     fn changed_by_hand(&self) -> Vec<PathBuf> {
@@ -412,7 +415,7 @@ fn switches_are_the_accounts_own() {
     let account = Account::new();
     let store = account.open();
     let skill = pdf(&store);
-    let seen = AccountSkills::new(Arc::clone(&store), Vec::new());
+    let seen = AccountSkills::alone(store.clone());
     let enabled = || now(seen.library()).unwrap().skills()[0].enabled;
     let first = now(seen.library()).unwrap().revision();
     assert!(enabled());
@@ -420,7 +423,7 @@ fn switches_are_the_accounts_own() {
     assert!(!now(seen.set_enabled(&skill, false)).unwrap());
     assert!(!enabled());
     assert_ne!(now(seen.changed(first)).unwrap(), first);
-    let again = AccountSkills::new(account.open(), Vec::new());
+    let again = AccountSkills::alone(account.open());
     assert!(!now(again.library()).unwrap().skills()[0].enabled);
     assert!(now(seen.set_enabled(&skill, true)).unwrap());
     assert!(enabled());

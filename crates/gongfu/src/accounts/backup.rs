@@ -14,7 +14,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use anyhow::Context as _;
-use gongfu_core::account::{Owner, UserId};
+use gongfu_core::account::{Owner, TeamId, UserId};
 use gongfu_core::audit;
 use gongfu_core::port::{Blobs as _, Clock as _};
 use gongfu_core::skill::digest::Hasher;
@@ -31,6 +31,8 @@ use crate::failure::Failure;
 
 const LIST: &str = "backup.json";
 const DATABASE: &str = "server.db";
+/// The form of a backup that this version makes and restores.
+const FORMAT: u32 = 1;
 /// The number of users that are read at once.
 const PAGE: usize = 500;
 /// The longest list, in bytes.
@@ -40,13 +42,15 @@ const MAX_LIST: u64 = 64 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BackupList {
-    /// The form of the backup: 1.
+    /// The form of the backup.
     format: u32,
     /// The time at which it was complete.
     created: String,
     /// The digest of the database.
     database: String,
     pub(crate) users: usize,
+    #[serde(default)]
+    pub(crate) teams: usize,
     /// The contents of skills.
     pub(crate) blobs: usize,
     /// Their bytes.
@@ -70,7 +74,7 @@ pub(crate) async fn save(
     let _lock = disk::lock(&root, "backup.lock")?;
     open.database.backup(&to.join(DATABASE)).await?;
     let copy = open_copy(&to.join(DATABASE)).await?;
-    let copied = copy_users(&*copy, home, &Home::at(&to)).await;
+    let copied = copy_owners(&*copy, home, &Home::at(&to)).await;
     copy.close().await?;
     let mut list = copied?;
     list.database = digest_of(&target, DATABASE)?.to_string();
@@ -91,6 +95,9 @@ pub(crate) async fn restore(from: &Path, home: &Home) -> anyhow::Result<BackupLi
         .map_err(|_| unusable(from, "it has no backup.json, so it isn't complete"))?;
     let list: BackupList = serde_json::from_slice(&list.bytes)
         .map_err(|error| unusable(from, &format!("backup.json can't be read: {error}")))?;
+    if list.format != FORMAT {
+        return Err(unusable(from, "it was made by a newer gongfu").into());
+    }
     if digest_of(&source, DATABASE)?.to_string() != list.database {
         return Err(unusable(from, "its database was changed").into());
     }
@@ -104,7 +111,7 @@ pub(crate) async fn restore(from: &Path, home: &Home) -> anyhow::Result<BackupLi
     let copy = home.path().join(DATABASE);
     let database = open_copy(&source.path().join(DATABASE)).await?;
     let restored = async {
-        let copied = copy_users(&*database, &Home::at(from), home).await?;
+        let copied = copy_owners(&*database, &Home::at(from), home).await?;
         // The database last: without it, the home has no accounts.
         database.backup(&copy).await?;
         anyhow::Ok(copied)
@@ -112,19 +119,25 @@ pub(crate) async fn restore(from: &Path, home: &Home) -> anyhow::Result<BackupLi
     let restored = restored.await;
     database.close().await?;
     let copied = restored?;
-    if (copied.users, copied.blobs, copied.bytes) != (list.users, list.blobs, list.bytes) {
-        return Err(unusable(from, "it holds another number of users or contents").into());
+    let count = |list: &BackupList| (list.users, list.teams, list.blobs, list.bytes);
+    if count(&copied) != count(&list) {
+        return Err(unusable(from, "it holds another number of users, teams or contents").into());
     }
     Ok(list)
 }
 
-/// Copies what the users of a database have beside it, and verifies each.
-async fn copy_users(database: &dyn Database, from: &Home, to: &Home) -> anyhow::Result<BackupList> {
+/// Copies what the users and teams of a database have beside it, and verifies each.
+async fn copy_owners(
+    database: &dyn Database,
+    from: &Home,
+    to: &Home,
+) -> anyhow::Result<BackupList> {
     let mut list = BackupList {
-        format: 1,
+        format: FORMAT,
         created: String::new(),
         database: String::new(),
         users: 0,
+        teams: 0,
         blobs: 0,
         bytes: 0,
         files: 0,
@@ -132,26 +145,27 @@ async fn copy_users(database: &dyn Database, from: &Home, to: &Home) -> anyhow::
     let log = audit::key()?;
     let server = database.server_records();
     verified(server.verify(&log).await?, "the server")?;
-    for user in users(database).await? {
-        list.users += 1;
-        let records = database.records(&Owner::User(user.clone()));
-        verified(records.verify(&log).await?, user.as_str())?;
-        let (source, target) = (
-            FileBlobs::new(from.of_user(&user)),
-            FileBlobs::new(to.of_user(&user)),
-        );
+    for owner in owners(database).await? {
+        let count = match owner {
+            Owner::Team(_) => &mut list.teams,
+            Owner::User(_) | Owner::Local => &mut list.users,
+        };
+        *count += 1;
+        let (id, records) = (owner.id().unwrap_or_default(), database.records(&owner));
+        verified(records.verify(&log).await?, id)?;
+        let source = FileBlobs::new(from.of_owner(&owner));
+        let target = FileBlobs::new(to.of_owner(&owner));
         for digest in contents_of(&*records).await? {
             // Both compare the digest.
             let content = source.get(&digest, u64::MAX).await;
-            let content = content
-                .with_context(|| format!("the content {} of {}", digest.hex(12), user.as_str()))?;
+            let content =
+                content.with_context(|| format!("the content {} of {id}", digest.hex(12)))?;
             target.put(&content.bytes).await?;
             list.blobs += 1;
             list.bytes += content.size;
         }
-        let (source, target) = (from.workspace_of_user(&user), to.workspace_of_user(&user));
-        if let Ok(source) = Root::open(&source) {
-            let target = Root::create_private(&target)?;
+        if let Ok(source) = Root::open(&from.workspace_of_owner(&owner)) {
+            let target = Root::create_private(&to.workspace_of_owner(&owner))?;
             list.files += copy_files(&source, &target)?;
         }
     }
@@ -166,23 +180,34 @@ fn verified<T>(chain: Result<T, gongfu_core::port::ChainBreak>, of: &str) -> Res
     })
 }
 
-/// The ids of all users.
-async fn users(database: &dyn Database) -> anyhow::Result<Vec<UserId>> {
+/// All users and teams.
+async fn owners(database: &dyn Database) -> anyhow::Result<Vec<Owner>> {
+    let mut owners = Vec::new();
+    for id in ids(database, "user").await? {
+        owners.push(Owner::User(UserId::new(&id)?));
+    }
+    for id in ids(database, "team").await? {
+        owners.push(Owner::Team(TeamId::new(&id)?));
+    }
+    Ok(owners)
+}
+
+/// The ids of all records of a kind.
+async fn ids(database: &dyn Database, kind: &str) -> anyhow::Result<Vec<String>> {
     let records = database.server_records();
-    let prefix = gongfu_core::port::RecordKey::new("user")?;
+    let prefix = gongfu_core::port::RecordKey::new(kind)?;
     let mut last = None;
-    let mut users = Vec::new();
+    let mut ids = Vec::new();
     loop {
         let page = records.page(&prefix, last.as_ref(), PAGE).await?;
         let Some((key, _)) = page.last() else {
-            return Ok(users);
+            return Ok(ids);
         };
         last = Some(key.clone());
-        for (key, _) in page {
-            if let Some((_, id)) = key.as_str().split_once('/') {
-                users.push(UserId::new(id)?);
-            }
-        }
+        let keys = page
+            .iter()
+            .filter_map(|(key, _)| key.as_str().split_once('/'));
+        ids.extend(keys.map(|(_, id)| id.to_owned()));
     }
 }
 

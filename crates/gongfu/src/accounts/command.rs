@@ -1,6 +1,6 @@
 //! Accounts at the command line: opened for one command, and users by what a person calls them.
 
-use gongfu_core::account::User;
+use gongfu_core::account::{Owner, Team, User};
 
 use super::{ServerAccounts, failed};
 use crate::config::Config;
@@ -51,4 +51,39 @@ pub(crate) async fn all(open: &ServerAccounts) -> anyhow::Result<Vec<User>> {
         }
         users.extend(page);
     }
+}
+
+/// All teams.
+pub(crate) async fn all_teams(open: &ServerAccounts) -> anyhow::Result<Vec<Team>> {
+    let mut teams: Vec<Team> = Vec::new();
+    loop {
+        let after = teams.last().map(|team| &team.id);
+        let page = open.accounts.teams(after, PAGE).await.map_err(failed)?;
+        if page.is_empty() {
+            return Ok(teams);
+        }
+        teams.extend(page);
+    }
+}
+
+/// All users and teams, as owners.
+pub(crate) async fn owners(open: &ServerAccounts) -> anyhow::Result<Vec<Owner>> {
+    let users = all(open).await?;
+    let teams = all_teams(open).await?;
+    let users = users.into_iter().map(|user| Owner::User(user.id));
+    Ok(users
+        .chain(teams.into_iter().map(|team| Owner::Team(team.id)))
+        .collect())
+}
+
+/// The team that a person means.
+pub(crate) async fn find_team(open: &ServerAccounts, team: &str) -> Result<Team, Failure> {
+    open.accounts.find_team(team).await.map_err(|error| {
+        let failure = failed(error);
+        if failure.code == "TEAM_NOT_FOUND" {
+            let message = format!("there is no team `{}`", plain(team));
+            return Failure { message, ..failure };
+        }
+        failure
+    })
 }

@@ -10,12 +10,13 @@ use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::SharedSkills;
-use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings};
+use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
 use tokio::task::JoinHandle;
 
 use super::client_document::HttpsDocuments;
 use super::removal::{Folders, remove_deleted};
 use super::space::SharedParts;
+use super::team::TeamWatch;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::cli::Profiles;
 use crate::clock::SystemClock;
@@ -36,7 +37,9 @@ pub(crate) struct AccountServer<'a> {
     home: &'a Home,
     config: &'a Config,
     environment: &'a Environment,
-    removal: JoinHandle<()>,
+    teams: Arc<TeamWatch>,
+    /// What goes on beside requests.
+    tasks: [JoinHandle<()>; 2],
     /// Nobody else serves these accounts.
     _lock: std::fs::File,
 }
@@ -78,12 +81,14 @@ impl<'a> AccountServer<'a> {
                 tokio::time::sleep(REMOVAL_INTERVAL).await;
             }
         });
+        let (teams, watching) = TeamWatch::start(open.accounts.clone());
         Ok(Self {
             open,
             home,
             config,
             environment,
-            removal,
+            teams,
+            tasks: [removal, watching],
             _lock: lock,
         })
     }
@@ -122,7 +127,11 @@ impl<'a> AccountServer<'a> {
         let runs = usize::try_from(config.accounts.runs.max(1)).unwrap_or(usize::MAX);
         let quota = Quota::new(runs).with_rate(config.accounts.runs_per_hour.max(1));
         let observer = wiring::requests_first(&parts.sandbox, Some(observer));
-        let spaces = Arc::new(AccountSpaces::new(shared));
+        let spaces = Arc::new(AccountSpaces::new(
+            shared,
+            self.open.accounts.clone(),
+            Arc::clone(&self.teams),
+        ));
         let catalog = Catalog::new(spaces, quota, Some(observer));
         Ok(Arc::new(catalog.with_audit(config.audit.arguments.into())))
     }
@@ -144,6 +153,7 @@ impl<'a> AccountServer<'a> {
             profiles: profiles.list.clone(),
             logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
             rates: Arc::clone(&rates),
+            teams: Arc::clone(&self.teams) as Arc<dyn TeamsChanged>,
         };
         Ok((api, self.sign_in(rates, has_proxy)?))
     }
@@ -185,7 +195,7 @@ impl<'a> AccountServer<'a> {
 
     /// Finishes what is written, and closes the database.
     pub(crate) async fn stop(self) {
-        self.removal.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
         if let Err(error) = self.open.database.close().await {
             tracing::warn!(%error, "the database wasn't closed");
         }

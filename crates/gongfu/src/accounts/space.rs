@@ -1,22 +1,26 @@
-//! The spaces of users: each has a home of its own below the server's, records of its own in the database, and runs as
-//! itself. Only what the operator shares is the same for all.
+//! The spaces of users and teams: each has a home of its own below the server's, records of its own in the database, and
+//! runs as itself. A user sees what the operator shares with all, and the skills of their teams.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gongfu_core::account::{Owner, UserId};
+use gongfu_core::account::{Owner, TeamId};
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
     Clock, Materialize, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
 };
+use gongfu_core::registry::{AccountError, Accounts};
 use gongfu_core::sandbox::Limits;
 use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, PrivatePaths};
-use gongfu_library::{AccountSkills, SharedSkills, StoreLimits, StoreParts, StoredSkills};
-use gongfu_records::{Database, FileBlobs};
+use gongfu_library::{AccountSkills, OWN_SOURCE, SharedSkills, StoreLimits};
+use gongfu_records::Database;
 use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::{Search, SearchCache};
+
+use super::store::{AccountStores, Openers};
+use super::team::{TeamShares, TeamWatch, source_of};
 
 /// The most spaces that stay open without a call.
 const MAX_OPEN: usize = 1_000;
@@ -42,91 +46,92 @@ pub(crate) struct SharedParts {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Opens the spaces of a server's users.
+/// Opens the spaces of a server's users and teams.
 pub(crate) struct AccountSpaces {
-    shared: SharedParts,
+    shared: Arc<SharedParts>,
+    accounts: Accounts,
+    teams: Arc<TeamWatch>,
+    stores: Arc<AccountStores>,
     search: Arc<SearchCache>,
     open: Mutex<OpenSpaces>,
+    openers: Openers,
 }
 
 #[derive(Default)]
 struct OpenSpaces {
     /// The spaces that stay open, and when each was last used.
-    spaces: HashMap<UserId, (Space, u64)>,
+    spaces: HashMap<Owner, (Space, u64)>,
     uses: u64,
-    /// The stores of spaces that somebody still uses: there is never a second one of an account.
-    stores: HashMap<UserId, Weak<StoredSkills>>,
-    /// Held by the one who opens the space of a user.
-    opening: HashMap<UserId, Arc<tokio::sync::Mutex<()>>>,
 }
 
 impl AccountSpaces {
     /// The spaces over these parts.
-    pub(crate) fn new(shared: SharedParts) -> Self {
+    pub(crate) fn new(shared: SharedParts, accounts: Accounts, teams: Arc<TeamWatch>) -> Self {
+        let shared = Arc::new(shared);
         Self {
+            stores: Arc::new(AccountStores::new(Arc::clone(&shared))),
             shared,
+            accounts,
+            teams,
             search: Arc::default(),
             open: Mutex::default(),
+            openers: Openers::default(),
         }
     }
 
-    async fn user(&self, user: &UserId) -> Result<Space, PortError> {
-        if let Some(space) = self.known(user) {
+    /// The space of an owner, whose own skills are of a source with this name.
+    async fn space(&self, owner: &Owner, source: &str) -> Result<Space, PortError> {
+        if let Some(space) = self.known(owner) {
             return Ok(space);
         }
-        let opening = Arc::clone(self.lock().opening.entry(user.clone()).or_default());
-        let _opening = opening.lock().await;
-        let space = match self.known(user) {
-            Some(space) => Ok(space),
-            None => self.make(user).await,
-        };
-        let mut open = self.lock();
-        // The map's and this one: nobody else waits.
-        if Arc::strong_count(&opening) == 2 {
-            open.opening.remove(user);
+        let _turn = self.openers.wait(owner).await;
+        if let Some(space) = self.known(owner) {
+            return Ok(space);
         }
-        let space = space?;
+        let space = self.make(owner, source).await?;
+        let mut open = self.lock();
         open.uses += 1;
         let now = open.uses;
-        open.spaces.insert(user.clone(), (space.clone(), now));
+        open.spaces.insert(owner.clone(), (space.clone(), now));
         open.evict();
         Ok(space)
     }
 
-    fn known(&self, user: &UserId) -> Option<Space> {
+    /// The space of a team, which may have another name by now, or be gone.
+    async fn team(&self, id: &TeamId) -> Result<Space, PortError> {
+        let team = self.accounts.team(id).await.map_err(|error| match error {
+            AccountError::Unknown(_) => PortError::NotFound,
+            AccountError::Store(error) => error,
+            error => PortError::Unavailable(error.to_string()),
+        })?;
+        let (owner, source) = (Owner::Team(id.clone()), source_of(&team.name));
+        let space = self.space(&owner, &source).await?;
+        self.stores.open(&owner, &source).await?;
+        Ok(space)
+    }
+
+    fn known(&self, owner: &Owner) -> Option<Space> {
         let mut open = self.lock();
         open.uses += 1;
         let now = open.uses;
-        let (space, used) = open.spaces.get_mut(user)?;
+        let (space, used) = open.spaces.get_mut(owner)?;
         *used = now;
         Some(space.clone())
     }
 
-    async fn make(&self, user: &UserId) -> Result<Space, PortError> {
-        let shared = &self.shared;
-        let owner = Owner::User(user.clone());
-        let home = shared.home.of_user(user);
-        let records = shared.database.records(&owner);
-        let blobs = FileBlobs::new(home.clone()).kept_while_locked(shared.home.backup_lock());
-        let blobs = Arc::new(blobs);
-        let before = self.lock().stores.get(user).and_then(Weak::upgrade);
-        let own = if let Some(own) = before {
-            own
-        } else {
-            let parts = StoreParts {
-                user: user.clone(),
-                records: Arc::clone(&records) as _,
-                blobs: Arc::clone(&blobs) as _,
-                folder: shared.skill_dir.join(user.as_str()),
-                limits: shared.store_limits,
-                clock: Arc::clone(&shared.clock),
-            };
-            let own = Arc::new(StoredSkills::open(parts).await?);
-            let mut open = self.lock();
-            open.stores.insert(user.clone(), Arc::downgrade(&own));
-            own
-        };
-        let skills = Arc::new(AccountSkills::new(own, vec![shared.skills.clone()]));
+    async fn make(&self, owner: &Owner, source: &str) -> Result<Space, PortError> {
+        let (shared, owner) = (&self.shared, owner.clone());
+        let home = shared.home.of_owner(&owner);
+        let own = self.stores.open(&owner, source).await?;
+        let skills = Arc::new(match &owner {
+            Owner::User(user) => {
+                let (watch, stores) = (Arc::clone(&self.teams), Arc::clone(&self.stores));
+                let operator = shared.skills.clone();
+                let shares = TeamShares::new(user.clone(), watch, stores, operator);
+                AccountSkills::new(own, Arc::new(shares))
+            }
+            Owner::Team(_) | Owner::Local => AccountSkills::alone(own),
+        });
         let store: Arc<dyn SkillStore> = Arc::<AccountSkills>::clone(&skills);
         let materialize: Arc<dyn Materialize> = skills;
         let search = Search::of_account(
@@ -140,7 +145,7 @@ impl AccountSpaces {
             Arc::clone(&materialize),
             Arc::clone(&shared.clock),
         ));
-        let folder = shared.home.workspace_of_user(user);
+        let folder = shared.home.workspace_of_owner(&owner);
         let workspace = LocalWorkspace::new(folder.clone(), &[])
             .map(|workspace| workspace.with_logs(home.logs_of(&folder)))
             .and_then(|workspace| workspace.with_private(shared.private.clone()))
@@ -173,8 +178,8 @@ impl AccountSpaces {
             materialize,
             files: workspace,
             layers,
-            records: records as Arc<dyn Records>,
-            blobs,
+            records: shared.database.records(&owner) as Arc<dyn Records>,
+            blobs: self.stores.blobs(&owner),
             environments: Arc::new(environments),
             run_folders: Arc::new(run_folders),
             changes: Arc::new(ChangeSets::new(home.changes())),
@@ -201,7 +206,6 @@ impl OpenSpaces {
         // More than needed, so that not every new space lets another one go.
         let oldest = uses.get(MAX_OPEN / 8).copied().unwrap_or_default();
         self.spaces.retain(|_, (_, used)| *used > oldest);
-        self.stores.retain(|_, store| store.strong_count() > 0);
     }
 }
 
@@ -209,7 +213,8 @@ impl Spaces for AccountSpaces {
     fn open<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Space> {
         Box::pin(async move {
             match owner {
-                Owner::User(user) => self.user(user).await,
+                Owner::User(_) => self.space(owner, OWN_SOURCE).await,
+                Owner::Team(team) => self.team(team).await,
                 Owner::Local => {
                     let why = "a server with accounts has no space without a user";
                     Err(PortError::Denied(why.to_owned()))

@@ -1,7 +1,7 @@
-//! The commands about accounts of a server: users and API tokens.
+//! The commands about accounts of a server: users, teams and API tokens.
 
 use clap::{Args, Subcommand};
-use gongfu_core::account::{Email, Scope, Username};
+use gongfu_core::account::{Email, Scope, TeamName, Username};
 use gongfu_hub::Profile;
 
 #[derive(Debug, Subcommand)]
@@ -63,6 +63,62 @@ pub(crate) struct UserAddArguments {
     pub(crate) password_stdin: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Create a team with its first maintainer
+    #[command(alias = "create", alias = "new")]
+    Add {
+        /// The team's name: 2 to 40 lower-case letters, digits and single hyphens
+        #[arg(value_parser = TeamName::new)]
+        name: TeamName,
+        /// The user who manages the team, by name, e-mail address or id
+        #[arg(long, value_name = "USER")]
+        maintainer: String,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// List teams with their members
+    #[command(alias = "ls")]
+    List {
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Rename a team
+    Rename {
+        /// The team, by name or id
+        team: String,
+        /// Its new name
+        #[arg(value_parser = TeamName::new)]
+        name: TeamName,
+    },
+    /// Add a user to a team, or change the role of a member
+    AddMember {
+        /// The team, by name or id
+        team: String,
+        /// The user, by name, e-mail address or id
+        user: String,
+        /// Let the user change the team's skills and manage the team
+        #[arg(long)]
+        maintainer: bool,
+    },
+    /// Remove a user from a team
+    RemoveMember {
+        /// The team, by name or id
+        team: String,
+        /// The user, by name, e-mail address or id
+        user: String,
+    },
+    /// Delete a team with all its skills
+    #[command(alias = "rm", alias = "remove")]
+    Delete {
+        /// The team, by name or id
+        team: String,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

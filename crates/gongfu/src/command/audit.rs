@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use gongfu_core::account::{Owner, User};
+use gongfu_core::account::Owner;
 use gongfu_core::audit;
 use gongfu_records::DatabaseRecords;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::accounts::ServerAccounts;
-use crate::accounts::command::{all, find, with_accounts};
+use crate::accounts::command::{find, owners, with_accounts};
 use crate::cli::AuditCommand;
 use crate::environment::Environment;
 use crate::terminal::{Terminal, plain};
@@ -31,15 +31,19 @@ pub(crate) fn run(
 /// An audit: the name of its owner, for people, and their records.
 type Audit = (String, Arc<dyn DatabaseRecords>);
 
-/// The audits of the server and of users.
-fn audits(open: &ServerAccounts, users: &[User]) -> Vec<Audit> {
-    let of_user = |user: &User| {
-        let records = open.database.records(&Owner::User(user.id.clone()));
-        (format!("user/{}", user.id.as_str()), records)
+/// The audits of the server and of owners.
+fn audits(open: &ServerAccounts, owners: &[Owner]) -> Vec<Audit> {
+    let of_owner = |owner: &Owner| {
+        let kind = match owner {
+            Owner::Team(_) => "team",
+            Owner::User(_) | Owner::Local => "user",
+        };
+        let name = format!("{kind}/{}", owner.id().unwrap_or_default());
+        (name, open.database.records(owner))
     };
     let server = ("server".to_owned(), Arc::clone(&open.records));
     std::iter::once(server)
-        .chain(users.iter().map(of_user))
+        .chain(owners.iter().map(of_owner))
         .collect()
 }
 
@@ -51,7 +55,7 @@ fn verify(
     let log = audit::key()?;
     let verified = with_accounts(environment, async |open| {
         let mut verified = Vec::new();
-        for (name, records) in audits(open, &all(open).await?) {
+        for (name, records) in audits(open, &owners(open).await?) {
             verified.push((name, records.verify(&log).await?));
         }
         Ok(verified)
@@ -95,8 +99,11 @@ fn export(
     let log = audit::key()?;
     with_accounts(environment, async |open| {
         let audits = match &user {
-            Some(user) => audits(open, &[find(open, user).await?]).split_off(1),
-            None => audits(open, &all(open).await?),
+            Some(user) => {
+                let owner = Owner::User(find(open, user).await?.id);
+                audits(open, &[owner]).split_off(1)
+            }
+            None => audits(open, &owners(open).await?),
         };
         for (name, records) in audits {
             let mut after = 0;

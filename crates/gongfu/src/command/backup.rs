@@ -46,13 +46,14 @@ fn report(
     let folder = plain(&arguments.folder.to_string_lossy());
     let BackupList {
         users,
+        teams,
         blobs,
         bytes,
         files,
         ..
     } = list;
     let line = format!(
-        "{what} {folder}: {users} users, {blobs} contents of skills ({bytes} bytes), {files} files of workspaces; all verified"
+        "{what} {folder}: {users} users, {teams} teams, {blobs} contents of skills ({bytes} bytes), {files} files of workspaces; all verified"
     );
     Ok(terminal.line(&line)?)
 }

@@ -149,17 +149,9 @@ fn delete(
 ) -> anyhow::Result<Outcome> {
     let found = with_accounts(environment, async |open| Ok(find(open, user).await?))?;
     let name = &found.username;
-    if !yes {
-        if !io::stdin().is_terminal() {
-            let message = format!("deleting {name} needs a confirmation");
-            let hint = "pass --yes to delete without a question";
-            return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
-        }
-        let question = format!("Delete {name} with all skills and files?");
-        if !terminal.ask(&question)? {
-            terminal.note("nothing was deleted");
-            return Ok(Outcome::Findings);
-        }
+    let question = format!("Delete {name} with all skills and files?");
+    if !yes && !confirmed(&question, &format!("deleting {name}"), terminal)? {
+        return Ok(Outcome::Findings);
     }
     let home = wiring::home(environment)?;
     let config = Config::read(&home)?;
@@ -173,6 +165,24 @@ fn delete(
     })?;
     terminal.line(&format!("deleted {name}"))?;
     Ok(Outcome::Good)
+}
+
+/// Asks before something is deleted.
+pub(super) fn confirmed(
+    question: &str,
+    what: &str,
+    terminal: &mut Terminal,
+) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        let message = format!("{what} needs a confirmation");
+        let hint = "pass --yes to delete without a question";
+        return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
+    }
+    let is_confirmed = terminal.ask(question)?;
+    if !is_confirmed {
+        terminal.note("nothing was deleted");
+    }
+    Ok(is_confirmed)
 }
 
 fn document(user: &User) -> Value {

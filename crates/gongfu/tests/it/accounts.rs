@@ -3,6 +3,7 @@
 mod credential;
 mod operator;
 mod space;
+mod team;
 
 use std::path::PathBuf;
 

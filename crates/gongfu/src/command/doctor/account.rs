@@ -7,7 +7,7 @@ use gongfu_library::changed_by_hand;
 
 use super::Check;
 use crate::accounts;
-use crate::accounts::command::{all, with_accounts};
+use crate::accounts::command::{owners, with_accounts};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::table;
@@ -21,14 +21,17 @@ pub(super) fn accounts(home: &Home, environment: &Environment) -> Option<Check> 
     }
     let found = with_accounts(environment, async |open| {
         let skill_dir = accounts::skill_dir(home, &config, environment)?;
-        let users = all(open).await?;
+        let owners = owners(open).await?;
         let mut changed = Vec::new();
-        for user in &users {
-            let records = open.database.records(&Owner::User(user.id.clone()));
-            let folder = skill_dir.join(user.id.as_str());
+        for owner in &owners {
+            let records = open.database.records(owner);
+            let folder = skill_dir.join(owner.id().unwrap_or_default());
             changed.extend(changed_by_hand(&*records, folder).await?);
         }
-        Ok((users.len(), changed))
+        let users = owners
+            .iter()
+            .filter(|owner| matches!(owner, Owner::User(_)));
+        Ok((users.count(), changed))
     });
     Some(match found {
         Ok((users, changed)) if changed.is_empty() => {
@@ -37,8 +40,8 @@ pub(super) fn accounts(home: &Home, environment: &Environment) -> Option<Check> 
         Ok((_, changed)) => {
             let places = changed.iter().map(|path| plain(&path.to_string_lossy()));
             let message = format!(
-                "{} of users changed by hand, which is neither run nor served",
-                table::count(changed.len(), "skill")
+                "{} changed by hand, which is neither run nor served",
+                table::count(changed.len(), "stored skill")
             );
             let fix = "upload what is to stay, then remove what was set aside in `.changed`";
             Check::warn("accounts", message, fix).with_details(places.collect())

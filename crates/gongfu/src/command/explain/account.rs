@@ -1,7 +1,7 @@
 //! The codes of accounts: of their commands, and of the REST API.
 
 /// The codes of accounts.
-pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 29] = [
+pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 34] = [
     (
         "PASSWORD_REFUSED",
         "The password is too short, too long, too common or a name, or was typed in two ways.",
@@ -49,6 +49,36 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 29] = [
         "There is no such API token, or no user has it.",
         "gongfu token revoke 0123 --user ann",
         "Use an id that `gongfu token list` shows; a program needs a token that exists.",
+    ),
+    (
+        "TEAM_NOT_FOUND",
+        "No team has this name or id.",
+        "gongfu team rename desing design",
+        "Use a name that `gongfu team list` shows.",
+    ),
+    (
+        "MEMBER_NOT_FOUND",
+        "The user isn't a member of the team.",
+        "gongfu team remove-member design ann",
+        "`gongfu team list` shows the members of each team.",
+    ),
+    (
+        "TEAM_TAKEN",
+        "Another team has the name.",
+        "gongfu team add design --maintainer ann",
+        "Use another name; `gongfu team list` shows every team.",
+    ),
+    (
+        "LAST_MAINTAINER",
+        "The change would leave a team without a maintainer.",
+        "gongfu team remove-member design ann",
+        "Make another member one first: `gongfu team add-member TEAM USER --maintainer`.",
+    ),
+    (
+        "SYNCED_MEMBER",
+        "A group of the company's sign-in says that the user is a member.",
+        "gongfu team remove-member design ann",
+        "Remove the user from that group; the membership ends at the next check.",
     ),
     (
         "LAST_ADMIN",

@@ -113,7 +113,7 @@ fn change_by_hand_is_reported_and_not_served() {
     let script = users.folder().join("scripts/sum.sh");
     fs::write(&script, "echo changed\n").unwrap();
     assert!(
-        doctor().contains("1 skill of users changed by hand"),
+        doctor().contains("1 stored skill changed by hand"),
         "{}",
         doctor()
     );
