@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a server with accounts for what one user has, as another one.
+"""Asks a server with accounts for what a user and a team have, as others.
 
     isolation.py [--gongfu BIN]
 
@@ -8,10 +8,11 @@ Each is first made by the user whose data it asks for: only if that succeeds doe
 otherwise it is void and listed. Names of what a user has carry one random word of theirs, contents another, and no answer
 to the other may hold them, whatever its status. The other asks first, so that a change by them would fail the owner's.
 
-A second round gives the other the first one's credentials, and has to find leaks.
+There are three owners: ann, bob, and a team of ann in which carl is a member. Bob asks for what ann and the team have,
+carl for what ann has, and ann for what carl has. A last round gives bob the credentials of ann, and has to find leaks.
 
 Prints the number of probes, void ones and leaks. Exits 1 on a leak, if more than 2 % are void, when nothing ran, and when
-the second round finds nothing.
+the last round finds nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +40,22 @@ MAX_VOID = 0.02
 META = "io.modelcontextprotocol"
 # Stands in bodies for the name of the one who asks.
 ASKER = "the-asker"
-# Requests that end the session or the account of the one who makes them: tried last, by the other user alone.
-ENDING = {"auth_logout", "user_delete", "password_change"}
+# Requests that end the session or the account of the one who makes them, and the one whose body is the permission.
+LEFT_OUT = {"auth_logout", "user_delete", "password_change", "team_join"}
+
+
+@dataclass
+class Team:
+    word: str
+    secret: str
+
+    @property
+    def name(self) -> str:
+        return f"team-{self.word}"
+
+    @property
+    def skill(self) -> str:
+        return f"papers-{self.word}"
 
 
 @dataclass
@@ -68,6 +83,8 @@ class User:
     token: str = ""
     access: str = ""
     ids: dict[str, str] = field(default_factory=dict)
+    # The team that they made: its names and contents have words of their own.
+    team: Team | None = None
 
     @property
     def skill(self) -> str:
@@ -149,18 +166,22 @@ def mcp(method: str, params: dict[str, Any], profile: str, name: str) -> Probe:
 
 def values(owner: User) -> dict[str, list[Any]]:
     """Values of parameters and arguments by their names: what leads to the owner's data, and nothing that holds it."""
-    skill, word = owner.skill, owner.word
+    skill, word, team = owner.skill, owner.word, owner.team
     return {
-        "skill_name": [skill, f"own/{skill}"],
+        "skill_name": [skill, f"own/{skill}", *([f"team-{team.name}/{team.skill}"] if team else [])],
         "skillName": [skill],
         "skill": [skill],
         "skill_id": [owner.ids["skill"]],
-        "query": [owner.secret, word],
+        "query": [owner.secret, word, *([team.secret] if team else [])],
         "q": [owner.secret],
         "path": [f"skills/{skill}/plan.md", "plan.md", f"{word}.txt", f"skills/{skill}", ""],
         "file_name": ["plan.md"],
         "command": [f"cat /workspace/{word}.txt; cat plan.md; ls -R /workspace"],
         "uri": [f"skill://own/{skill}/SKILL.md", f"skill://own/{skill}"],
+        "team": [owner.ids.get("team", "team-0")],
+        "user": [owner.ids.get("member", "0")],
+        "invitation": [owner.ids.get("invitation", "0")],
+        "role": ["member"],
         "content": ["other text"],
         "description": ["Does other things. Use it for other things."],
         "instructions": ["Read it."],
@@ -179,7 +200,8 @@ def combinations(surface: str, tool: str, schema: dict[str, Any], owner: User) -
         known["id"] = [owner.ids[f"change over {surface}"]]
     if tool == "skills_run":
         known["name"] = [owner.skill]
-    used = [name for name in properties if name in schema.get("required", []) or name in ("path", "content", "id")]
+    wanted = (*schema.get("required", []), "path", "content", "id")
+    used = [name for name in properties if name in wanted]
     lists = {name: known.get(name) or [sample(properties[name])] for name in used}
     first = {name: choices[0] for name, choices in lists.items()}
     found = [first]
@@ -239,7 +261,7 @@ def route_probes(document: dict[str, Any], owner: User) -> list[Probe]:
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             name = operation["operationId"]
-            if name in ENDING or name == "tool_call" or path.startswith("/api/v1/auth/"):
+            if name in LEFT_OUT or name == "tool_call" or path.startswith("/api/v1/auth/"):
                 continue
             security = operation.get("security", [])
             is_person = not any("token" in way for way in security)
@@ -267,11 +289,16 @@ def requests(
     target = path
     family = path.split("/")[3] if path.count("/") > 2 else ""
     family = path.split("/")[4] if family == "admin" and path.count("/") > 3 else family
+    if family == "teams" and path.count("/") > 4:
+        family = path.split("/")[5]
+        ids["skills"] = "team skill"
+    if path.startswith("/api/v1/admin/teams"):
+        known["team"], known["user"] = [owner.ids.get("spare team", "team-0")], [owner.ids["user"]]
     query = {}
     for parameter in operation.get("parameters", []):
         name = parameter["name"]
         known["path"] = ["plan.md"]
-        value = owner.ids[ids[family]] if name == "id" else (known.get(name) or ["x"])[0]
+        value = owner.ids.get(ids[family], "0") if name == "id" else (known.get(name) or ["x"])[0]
         if parameter["in"] == "path":
             target = target.replace("{" + name + "}", urllib.parse.quote(str(value)))
         elif parameter["in"] == "query" and (parameter.get("required") or name == "q"):
@@ -292,7 +319,7 @@ def requests(
     if "multipart/form-data" in content:
         boundary = secrets.token_hex(8)
         parts = [
-            f'--{boundary}\r\ncontent-disposition: form-data; name="skill_id"\r\n\r\n{owner.ids["skill"]}\r\n',
+            f'--{boundary}\r\ncontent-disposition: form-data; name="skill_id"\r\n\r\n{owner.ids.get(ids["skills"], "0")}\r\n',
             f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="up.md"\r\n\r\nup\r\n--{boundary}--\r\n',
         ]
         return [(target, "".join(parts).encode(), {"content-type": f"multipart/form-data; boundary={boundary}"})]
@@ -311,6 +338,9 @@ def special(name: str, owner: User) -> dict[str, Any]:
             "password": "four unrelated words",
         },
         "user_change": {"username": f"{ASKER}-{made}"},
+        "team_create": {"name": f"made-{ASKER}-{made}"},
+        "team_rename": {"name": f"made-{ASKER}-{made}"},
+        "team_skill_share": {"skill": owner.ids["skill"], "replace": True},
         "approval_reply": {"reply": "deny"},
     }.get(name, {})
 
@@ -362,6 +392,30 @@ def populate(site: Site, gongfu: Path, variables: dict[str, str], user: User) ->
     user.ids["token"] = done("POST", "/api/v1/tokens", {"name": f"spare {user.word}"}, person=True)["id"]
     add = ["user", "add", f"{user.name}-{user.word}", "--email", f"{user.word}@example.com", "--password-stdin", "--json"]
     user.ids["user"] = json.loads(command(*add, text=user.password))["id"]
+    if user.team:
+        make_team(user, user.team, command, done)
+
+
+def make_team(user: User, team: Team, command: Any, done: Any) -> None:
+    """Gives a user a team with a skill, an invitation and members: carl, and one to be removed."""
+    made = done("POST", "/api/v1/teams", {"name": team.name}, person=True)
+    user.ids["team"] = made["id"]
+    add = ["user", "add", "dave", "--email", "dave@example.com", "--password-stdin", "--json"]
+    user.ids["member"] = json.loads(command(*add, text=user.password))["id"]
+    for member in ("carl", "dave"):
+        command("team", "add-member", team.name, member)
+    path = f"/api/v1/teams/{made['id']}"
+    skill = {
+        "name": team.skill,
+        "description": f"Keeps papers of {team.secret}. Use it for {team.secret}.",
+        "instructions": f"# Plan\n\nThe papers of {team.secret}.\n",
+    }
+    user.ids["team skill"] = done("POST", f"{path}/skills", skill)["id"]
+    plan = {"content-type": "application/octet-stream"}
+    target = f"{path}/skills/{user.ids['team skill']}/files/plan.md"
+    done("PUT", target, f"papers of {team.secret}".encode(), headers=plan)
+    user.ids["invitation"] = done("POST", f"{path}/invitations", {}, person=True)["id"]
+    user.ids["spare team"] = done("POST", "/api/v1/teams", {"name": f"spare-{team.word}"}, person=True)["id"]
 
 
 def is_refused_inside(answer: Answer) -> bool:
@@ -369,8 +423,8 @@ def is_refused_inside(answer: Answer) -> bool:
     return '"isError":true' in answer.text or '"error":{' in answer.text
 
 
-def ask(site: Site, owner: User, other: User, probes: list[Probe]) -> Outcome:
-    """Asks as the other first: a change of the owner's would hide one of the other's, or what it leads to."""
+def ask(site: Site, owner: User, other: User, probes: list[Probe], kept: list[User | Team]) -> Outcome:
+    """Asks for what is kept as the other first: a change of the owner's would hide one of the other's."""
     outcome = Outcome()
     failed: dict[str, str] = {}
     succeeded = set()
@@ -390,11 +444,12 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe]) -> Outcome:
         else:
             failed[probe.subject] = f"{probe.name}: {own.status} {own.body[:200]}"
         told = foreign.text
-        if owner.secret in without_echo(told, probe, owner.secret):
-            outcome.leaks.append(f"{probe.name}: {foreign.status} {foreign.body[:300]}")
-        elif not probe.is_change and owner.word in without_echo(told, probe, owner.word):
-            outcome.leaks.append(f"{probe.name}: name: {foreign.status} {foreign.body[:300]}")
-    outcome.void = [line for subject, line in failed.items() if subject not in succeeded]
+        for one in kept:
+            if one.secret in without_echo(told, probe, one.secret):
+                outcome.leaks.append(f"{other.name}: {probe.name}: {foreign.status} {foreign.body[:300]}")
+            elif not probe.is_change and one.word in without_echo(told, probe, one.word):
+                outcome.leaks.append(f"{other.name}: {probe.name}: name: {foreign.status} {foreign.body[:300]}")
+    outcome.void = [f"{other.name}: {line}" for subject, line in failed.items() if subject not in succeeded]
     return outcome
 
 
@@ -420,25 +475,40 @@ def without_echo(told: str, probe: Probe, word: str) -> str:
     return told
 
 
-def check(gongfu: Path, is_planted: bool) -> Outcome:
-    """Starts a server with two users, and asks for what the first has as the second."""
+def check(gongfu: Path, asker: str, is_planted: bool = False) -> Outcome:
+    """Starts a server with three owners, and asks for what others have as one of them."""
     with tempfile.TemporaryDirectory() as folder:
         variables = {"GONGFU_HOME": f"{folder}/home", "HOME": folder}
         Path(f"{folder}/home").mkdir(mode=0o700)
         Path(f"{folder}/home/config.toml").write_text("[accounts]\nrequest_limits = false\n")
-        owner, other = (User(name, "n" + secrets.token_hex(6), "s" + secrets.token_hex(6)) for name in ("ann", "bob"))
-        for user, more in ((owner, ["--admin"]), (other, [])):
-            add = [gongfu, "user", "add", user.name, "--email", f"{user.name}@example.com", "--password-stdin", *more]
+        names = ("ann", "bob", "carl")
+        users = {name: User(name, "n" + secrets.token_hex(6), "s" + secrets.token_hex(6)) for name in names}
+        ann = users["ann"]
+        ann.team = Team("n" + secrets.token_hex(6), "s" + secrets.token_hex(6))
+        for user in users.values():
+            add = [gongfu, "user", "add", user.name, "--email", f"{user.name}@example.com", "--password-stdin"]
+            add += ["--admin"] if user is ann else []
             done = subprocess.run(add, input=user.password, text=True, env=os.environ | variables, capture_output=True)
             assert done.returncode == 0, done.stderr
         with Server(gongfu, "serve", "--accounts", variables=variables, folder=Path(folder)) as server:
             site = Site(server.url)
-            for user in (owner, other):
+            for user in users.values():
                 populate(site, gongfu, variables, user)
+            owner, kept = (users["carl"], [users["carl"]]) if asker == "ann" else (ann, [ann])
+            if asker == "bob":
+                kept = [ann, ann.team]
+            other = users[asker]
             if is_planted:
-                other.token, other.access = owner.token, owner.access
+                other.token, other.access = ann.token, ann.access
             probes = tool_probes(site, owner) + route_probes(site.get("/openapi.json"), owner)
-            return ask(site, owner, other, probes)
+            if asker == "ann":
+                # An admin lists all users, and carl has no team.
+                probes = [probe for probe in probes if not is_about_teams_or_admins(probe.path)]
+            return ask(site, owner, other, probes, kept)
+
+
+def is_about_teams_or_admins(path: str) -> bool:
+    return path.startswith(("/api/v1/admin", "/api/v1/teams"))
 
 
 def main() -> int:
@@ -450,12 +520,18 @@ def main() -> int:
         print("isolation: there is no gongfu: run `cargo build`", file=sys.stderr)
         return 1
     gongfu = gongfu.resolve()
-    outcome = check(gongfu, is_planted=False)
+    outcome = Outcome()
+    for asker in ("bob", "carl", "ann"):
+        found = check(gongfu, asker)
+        print(f"isolation: asked by {asker}: {found.probes} probes, {len(found.void)} void, {len(found.leaks)} leaks")
+        outcome.probes += found.probes
+        outcome.void += found.void
+        outcome.leaks += found.leaks
     for name, found in (("void", outcome.void), ("leak", outcome.leaks)):
         for line in found:
             print(f"{name}: {line}")
     print(f"isolation: {outcome.probes} probes, {len(outcome.void)} void, {len(outcome.leaks)} leaks")
-    planted = check(gongfu, is_planted=True)
+    planted = check(gongfu, "bob", is_planted=True)
     print(f"isolation: with a planted leak: {len(planted.leaks)} leaks")
     few_void = len(outcome.void) <= MAX_VOID * (outcome.probes + len(outcome.void))
     is_good = outcome.probes > 0 and not outcome.leaks and few_void and planted.leaks

@@ -46,6 +46,7 @@ mod schema;
 mod skill;
 mod skill_file;
 mod team;
+mod team_access;
 mod team_member;
 mod team_skill;
 mod token;
@@ -175,7 +176,7 @@ struct Entry {
     reply: ReplyBody,
     reply_schema: TypeSchema,
     places: Arc<Places>,
-    route: fn(MethodRouter<AppState>, Arc<Api>, Arc<Places>, bool) -> MethodRouter<AppState>,
+    route: fn(MethodRouter<AppState>, Arc<Api>, Arc<Places>) -> MethodRouter<AppState>,
 }
 
 impl Entry {
@@ -185,8 +186,9 @@ impl Entry {
         if E::TEAM.is_some() {
             entries.push(Self {
                 name: format!("team_{}", E::NAME),
-                path: team::team_path(E::PATH, "{team}"),
+                path: team_access::team_path(E::PATH, "{team}"),
                 team: E::TEAM,
+                places: Arc::new(request::places::<E>().for_team()),
                 ..Self::of::<E>(family)
             });
         }
@@ -222,7 +224,6 @@ fn route<E: Endpoint>(
     methods: MethodRouter<AppState>,
     api: Arc<Api>,
     places: Arc<Places>,
-    is_for_team: bool,
 ) -> MethodRouter<AppState> {
     let filter = match E::METHOD {
         Method::GET => MethodFilter::GET,
@@ -234,7 +235,7 @@ fn route<E: Endpoint>(
         filter,
         move |State(state): State<AppState>, request: Request| {
             let (api, places) = (Arc::clone(&api), Arc::clone(&places));
-            request::answer::<E>(state, api, places, is_for_team, request)
+            request::answer::<E>(state, api, places, request)
         },
     ))
 }
@@ -285,8 +286,7 @@ impl Api {
         let document = Arc::new(openapi::document(&entries, self.issuer()));
         for entry in entries {
             let (router, allowed) = methods.remove(&entry.path).unwrap_or_default();
-            let router =
-                (entry.route)(router, Arc::clone(self), entry.places, entry.team.is_some());
+            let router = (entry.route)(router, Arc::clone(self), entry.places);
             let mut names = allowed;
             names.push(entry.method.to_string());
             if entry.method == Method::GET {

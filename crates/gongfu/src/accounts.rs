@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 mod client_document;
 pub(crate) mod command;
+mod part;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;

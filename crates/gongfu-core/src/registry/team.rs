@@ -50,7 +50,7 @@ struct Deletion {
     at: i64,
 }
 
-/// Who changes a team, and whom it is about, for the audit.
+/// A change of a team for the audit: the user who makes it, and the one it is about.
 #[derive(Clone, Copy)]
 struct Event<'a> {
     name: &'static str,
@@ -170,7 +170,7 @@ impl Accounts {
         Ok(teams)
     }
 
-    /// The number of changes of names and members of any team: whoever keeps them looks again when it differs.
+    /// The number of changes of names and members of any team. What was kept of them is out of date when it differs.
     ///
     /// # Errors
     /// The store fails.

@@ -50,23 +50,13 @@ pub struct AccountSkills {
 }
 
 /// The union, and what it was made of.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct State {
-    /// Who shares, and the revisions of the account's own skills and of theirs.
+    /// Those who share, and the revisions of the account's own skills and of theirs.
     parts: Option<(Arc<[SharedSkills]>, Revision, Vec<Revision>)>,
     library: Arc<Library>,
     /// The place among those who share of each source.
     sources: Arc<HashMap<Arc<str>, usize>>,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            parts: None,
-            library: Arc::default(),
-            sources: Arc::default(),
-        }
-    }
 }
 
 impl AccountSkills {

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use http::header::{HeaderName, USER_AGENT};
 
 use super::Api;
-use super::team::team_path;
+use super::team_access::team_path;
 use crate::problem::Problem;
 use crate::rate::HashingPermit;
 

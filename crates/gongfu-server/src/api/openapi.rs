@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Access, ReplyBody, RequestBody};
-use super::{Entry, schema, team};
+use super::{Entry, schema, team_access};
 use crate::problem::ProblemDocument;
 
 const PROBLEM: &str = "application/problem+json";
@@ -154,7 +154,7 @@ fn parameters(entry: &Entry) -> Vec<Value> {
     let mut all = place(&entry.places.path, "path");
     if entry.team.is_some() {
         all.push(json!({
-            "name": team::PARAMETER,
+            "name": team_access::PARAMETER,
             "in": "path",
             "required": true,
             "description": "The id of the team.",

@@ -20,7 +20,7 @@ use super::endpoint::{Access, Endpoint, RequestBody};
 use super::idempotency::Start;
 use super::schema::{self, TypeSchema};
 use super::skill::IDEMPOTENCY_KEY;
-use super::{Api, credential, json, team};
+use super::{Api, credential, json, team_access};
 use crate::problem::{FieldError, Problem};
 use crate::rate::RetryAfter;
 use crate::state::AppState;
@@ -40,10 +40,9 @@ pub(super) async fn answer<E: Endpoint>(
     state: AppState,
     api: Arc<Api>,
     places: Arc<Places>,
-    is_for_team: bool,
     request: Request,
 ) -> Response {
-    match respond::<E>(&state, api, &places, is_for_team, request).await {
+    match respond::<E>(&state, api, &places, request).await {
         Ok(response) => response,
         Err(problem) => state.problem(problem).into_response(),
     }
@@ -53,7 +52,6 @@ async fn respond<E: Endpoint>(
     state: &AppState,
     api: Arc<Api>,
     places: &Places,
-    is_for_team: bool,
     mut request: Request,
 ) -> Result<Response, Problem> {
     let identity = authorised::<E>(&api, request.headers(), request.uri()).await?;
@@ -65,11 +63,13 @@ async fn respond<E: Endpoint>(
     let path = request.extract_parts::<RawPathParams>().await;
     let path = path.map_err(|_| Problem::Malformed("the path isn't UTF-8".to_owned()))?;
     let team = match (E::TEAM, &identity) {
-        (Some(role), Some(identity)) if is_for_team => {
+        (Some(role), Some(identity)) if places.is_for_team => {
             let accounts = &api.parts.accounts;
-            let named = path.iter().find(|(name, _)| *name == team::PARAMETER);
+            let named = path
+                .iter()
+                .find(|(name, _)| *name == team_access::PARAMETER);
             let id = named.map(|(_, id)| id).unwrap_or_default();
-            let team = team::of(accounts, id, &identity.user, role).await?;
+            let team = team_access::of(accounts, id, &identity.user, role).await?;
             Some(team.id)
         }
         _ => None,
@@ -182,9 +182,19 @@ pub(super) struct Places {
     pub(super) path: Vec<String>,
     pub(super) query: Vec<String>,
     pub(super) body: Vec<String>,
+    /// True where the path names a team, too.
+    is_for_team: bool,
 }
 
 impl Places {
+    /// The same for requests that name a team.
+    pub(super) fn for_team(self) -> Self {
+        Self {
+            is_for_team: true,
+            ..self
+        }
+    }
+
     fn is_elsewhere(&self, name: &str) -> bool {
         self.path
             .iter()
@@ -214,6 +224,7 @@ pub(super) fn places<E: Endpoint>() -> Places {
         path,
         query,
         body,
+        is_for_team: false,
     }
 }
 

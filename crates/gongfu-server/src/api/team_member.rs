@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::admin::user_id;
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
-use super::team::{CONFLICT, RoleName, TeamReply, UNKNOWN, changed, of, reply, team_id};
+use super::team::{CONFLICT, RoleName, TeamReply, UNKNOWN, changed, reply};
+use super::team_access::{of, team_id};
 use crate::problem::Problem;
 
 /// An invitation with its secret.
@@ -18,7 +19,7 @@ use crate::problem::Problem;
 pub(super) struct CreatedInvitation {
     /// The id, by which it is taken back.
     id: String,
-    /// The secret, which is shown this once. Whoever has it joins by `team_join`.
+    /// The secret, which is shown this once. Send it to the one who is to join by `team_join`.
     invitation: String,
     /// The role that it gives.
     role: RoleName,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal};
 use super::skill::{CONFLICT, FULL, INVALID, PATH, SkillReply, WRITE};
-use super::team::{of, team_path};
+use super::team_access::{of, team_path};
 use crate::problem::Problem;
 
 /// Copy a skill that you see into a team that you maintain. All its members see it then.

@@ -223,6 +223,18 @@ impl TestServer {
 
     /// Uploads a file for a skill, or a new skill if `skill` is empty.
     async fn upload(&self, token: &str, skill: &str, name: &str, content: &[u8]) -> Reply {
+        let path = "/api/v1/skills/upload";
+        self.upload_to(path, token, skill, name, content).await
+    }
+
+    async fn upload_to(
+        &self,
+        path: &str,
+        token: &str,
+        skill: &str,
+        name: &str,
+        content: &[u8],
+    ) -> Reply {
         let mut form = Vec::new();
         if !skill.is_empty() {
             let field = "--x\r\nContent-Disposition: form-data; name=\"skill_id\"\r\n\r\n";
@@ -232,7 +244,7 @@ impl TestServer {
         form.extend_from_slice(format!("{field}\"{name}\"\r\n\r\n").as_bytes());
         form.extend_from_slice(content);
         form.extend_from_slice(b"\r\n--x--\r\n");
-        let request = request("POST", "/api/v1/skills/upload", token);
+        let request = request("POST", path, token);
         let request = request.header(CONTENT_TYPE, "multipart/form-data; boundary=x");
         self.send(request.body(Body::from(form)).unwrap()).await
     }

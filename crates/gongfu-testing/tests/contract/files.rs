@@ -31,6 +31,7 @@ fn home(folder: &Path, owner: &Owner) -> PathBuf {
     match owner {
         Owner::Local => folder.join("home"),
         Owner::User(user) => folder.join("users").join(user.as_str()),
+        Owner::Team(team) => folder.join("teams").join(team.as_str()),
     }
 }
 

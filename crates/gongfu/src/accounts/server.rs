@@ -14,8 +14,8 @@ use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, Te
 use tokio::task::JoinHandle;
 
 use super::client_document::HttpsDocuments;
+use super::part::SharedParts;
 use super::removal::{Folders, remove_deleted};
-use super::space::SharedParts;
 use super::team::TeamWatch;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::cli::Profiles;
@@ -38,7 +38,7 @@ pub(crate) struct AccountServer<'a> {
     config: &'a Config,
     environment: &'a Environment,
     teams: Arc<TeamWatch>,
-    /// What goes on beside requests.
+    /// The work beside requests.
     tasks: [JoinHandle<()>; 2],
     /// Nobody else serves these accounts.
     _lock: std::fs::File,

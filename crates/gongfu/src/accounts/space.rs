@@ -2,49 +2,25 @@
 //! runs as itself. A user sees what the operator shares with all, and the skills of their teams.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::account::{Owner, TeamId};
-use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Clock, Materialize, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
+    Materialize, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
 };
 use gongfu_core::registry::{AccountError, Accounts};
-use gongfu_core::sandbox::Limits;
-use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
-use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, PrivatePaths};
-use gongfu_library::{AccountSkills, OWN_SOURCE, SharedSkills, StoreLimits};
-use gongfu_records::Database;
-use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
+use gongfu_environments::LocalEnvironments;
+use gongfu_files::{FileLayers, LocalRunFolders, LocalWorkspace};
+use gongfu_library::{AccountSkills, OWN_SOURCE};
+use gongfu_sandbox::{ChangeSets, OwnerSandbox};
 use gongfu_search::{Search, SearchCache};
 
+use super::part::SharedParts;
 use super::store::{AccountStores, Openers};
 use super::team::{TeamShares, TeamWatch, source_of};
 
 /// The most spaces that stay open without a call.
 const MAX_OPEN: usize = 1_000;
-
-/// The parts that all spaces of a server share.
-pub(crate) struct SharedParts {
-    /// The server's home.
-    pub(crate) home: Home,
-    /// The folder of the accounts' skills.
-    pub(crate) skill_dir: PathBuf,
-    pub(crate) database: Arc<dyn Database>,
-    /// The skills that the operator shares with all.
-    pub(crate) skills: SharedSkills,
-    pub(crate) runner: Arc<Runner>,
-    /// The sandbox in which environments are built.
-    pub(crate) builder: Arc<Runner>,
-    pub(crate) interpreters: Arc<Interpreters>,
-    pub(crate) environments: environments::Settings,
-    pub(crate) private: PrivatePaths,
-    pub(crate) limits: Limits,
-    pub(crate) installs: Installs,
-    pub(crate) store_limits: StoreLimits,
-    pub(crate) clock: Arc<dyn Clock>,
-}
 
 /// Opens the spaces of a server's users and teams.
 pub(crate) struct AccountSpaces {

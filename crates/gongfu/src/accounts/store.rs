@@ -9,7 +9,7 @@ use gongfu_library::{StoreParts, StoredSkills, WeakSkills};
 use gongfu_records::FileBlobs;
 use tokio::sync::OwnedMutexGuard;
 
-use super::space::SharedParts;
+use super::part::SharedParts;
 
 /// The stores that somebody uses: there is never a second one of an owner.
 pub(super) struct AccountStores {

@@ -32,7 +32,7 @@ impl TeamWatch {
         let task = tokio::spawn(async move {
             loop {
                 if let Err(error) = looking.look().await {
-                    tracing::debug!(%error, "teams can't be looked at");
+                    tracing::debug!(%error, "changes of teams can't be read");
                 }
                 tokio::time::sleep(INTERVAL).await;
             }
@@ -72,14 +72,14 @@ pub(super) struct TeamShares {
     watch: Arc<TeamWatch>,
     stores: Arc<AccountStores>,
     operator: SharedSkills,
-    known: Mutex<Known>,
+    known: Mutex<TeamList>,
     /// Held by the one who reads the teams again.
     reading: tokio::sync::Mutex<()>,
 }
 
 /// The teams, as they were after a number of changes.
 #[derive(Clone)]
-struct Known {
+struct TeamList {
     changes: Option<u64>,
     teams: Vec<TeamId>,
     shares: Arc<[SharedSkills]>,
@@ -96,7 +96,7 @@ impl TeamShares {
             user,
             watch,
             stores,
-            known: Mutex::new(Known {
+            known: Mutex::new(TeamList {
                 changes: None,
                 teams: Vec::new(),
                 shares: Arc::from([operator.clone()]),
@@ -134,7 +134,7 @@ impl TeamShares {
         Ok(Arc::clone(&known.shares))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, TeamList> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -148,7 +148,7 @@ impl Site {
         for (name, value) in headers {
             let _ = write!(head, "{name}: {value}\r\n");
         }
-        if method == "POST" {
+        if matches!(method, "POST" | "PUT") {
             let _ = write!(
                 head,
                 "content-type: application/json\r\ncontent-length: {}\r\n",

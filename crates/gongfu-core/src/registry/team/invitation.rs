@@ -58,7 +58,7 @@ impl fmt::Debug for InvitationSecret {
 }
 
 impl Accounts {
-    /// Invites somebody to a team: whoever has the secret joins by it, once, within a week.
+    /// Invites somebody to a team: one user joins by the secret, within a week.
     ///
     /// # Errors
     /// There is no such team, or it has too many invitations.

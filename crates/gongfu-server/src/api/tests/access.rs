@@ -1,11 +1,14 @@
 //! Each endpoint with each kind of credential, generated from the list of endpoints.
 
-use gongfu_core::account::{Owner, Scope, Scopes, User};
+mod request;
+
+use gongfu_core::account::{Owner, Scope, Scopes, TeamId, TeamName, TeamRole, User};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::NewToken;
+use gongfu_core::registry::team::InvitationSecret;
 use gongfu_testing::sample;
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::endpoint::Access;
 use super::super::{Entry, entries};
@@ -24,13 +27,19 @@ struct Fixture {
     approval: String,
     /// The path of a skill of Ann, which Bob has not.
     skill: String,
+    /// A team of Ann with Zoe, and an invitation to it.
+    team: TeamId,
+    invitation: InvitationSecret,
+    zoe: User,
+    /// The path of its skill.
+    team_skill: String,
 }
 
 impl Fixture {
     async fn new() -> Self {
         let server = TestServer::new();
         let (ann, bob) = (server.user("ann", true), server.user("bob", false));
-        server.user("zoe", true);
+        let zoe = server.user("zoe", true);
         let (token, token_id) = server.token(&ann.id, &all_scopes());
         let asked = server.call(
             "POST",
@@ -50,7 +59,27 @@ impl Fixture {
         let id = listed["items"][1]["id"].as_str().unwrap();
         let skill = format!("/api/v1/skills/{id}");
         let sign_in = now(server.accounts.sign_in("ann", PASSWORD.to_owned())).unwrap();
+        let accounts = &server.accounts;
+        let name = TeamName::new("design").unwrap();
+        let team = now(accounts.create_team(name, &ann.id, None)).unwrap().id;
+        now(accounts.set_member(&team, &zoe.id, TeamRole::Member, None)).unwrap();
+        let (invitation, _) = now(accounts.invite(&team, TeamRole::Member, None)).unwrap();
+        let space = server.spaces.parts(&Owner::Team(team.clone()));
+        space
+            .skills
+            .replace(&[("lib/team-tools", &sample::PDF_TOOLS_FILES)]);
+        let team_path = format!("/api/v1/teams/{}", team.as_str());
+        let listed = server
+            .get(&format!("{team_path}/skills"), &token)
+            .await
+            .json();
+        let id = listed["items"][0]["id"].as_str().unwrap();
+        let team_skill = format!("{team_path}/skills/{id}");
         Self {
+            team,
+            invitation,
+            zoe,
+            team_skill,
             ann_access: sign_in.access.as_str().to_owned(),
             bob_access: server.sign_in("bob"),
             refresh: sign_in.refresh.as_str().to_owned(),
@@ -63,85 +92,16 @@ impl Fixture {
         }
     }
 
-    /// A good request of an endpoint: its path and its body. A new endpoint needs one here.
-    fn sample(&self, name: &str) -> (String, Value) {
-        let with_path = |path: String| (path, Value::Null);
-        let bob = self.bob.id.as_str();
-        match name {
-            "auth_register" => (
-                "/api/v1/auth/register".to_owned(),
-                json!({ "email": "cid@example.com", "username": "cid", "password": PASSWORD }),
-            ),
-            "auth_login" => (
-                "/api/v1/auth/login".to_owned(),
-                json!({ "email": "zoe@example.com", "password": PASSWORD }),
-            ),
-            "auth_refresh" => (
-                "/api/v1/auth/refresh".to_owned(),
-                json!({ "refresh_token": self.refresh }),
-            ),
-            "auth_logout" => (
-                "/api/v1/auth/logout".to_owned(),
-                json!({ "refresh_token": self.refresh }),
-            ),
-            "user_read" => with_path("/api/v1/users/me".to_owned()),
-            "user_change" => ("/api/v1/users/me".to_owned(), json!({ "username": "anna" })),
-            "user_delete" => (
-                "/api/v1/users/me".to_owned(),
-                json!({ "password": PASSWORD }),
-            ),
-            "password_change" => (
-                "/api/v1/users/me/password".to_owned(),
-                json!({ "current_password": PASSWORD, "new_password": "other unrelated words" }),
-            ),
-            "token_list" => with_path("/api/v1/tokens".to_owned()),
-            "token_create" => ("/api/v1/tokens".to_owned(), json!({ "name": "laptop" })),
-            "token_revoke" => with_path(format!("/api/v1/tokens/{}", self.token_id)),
-            "tool_list" => with_path("/api/v1/tools".to_owned()),
-            "tool_call" => ("/api/v1/tools/skill_list".to_owned(), json!({})),
-            "skill_find" => with_path("/api/v1/search?q=pdf".to_owned()),
-            "skill_list" => with_path("/api/v1/skills".to_owned()),
-            "skill_create" => (
-                "/api/v1/skills".to_owned(),
-                json!({ "name": "png-tools", "description": "Shrinks PNG files." }),
-            ),
-            "skill_read" | "skill_delete" => with_path(self.skill.clone()),
-            "skill_change" => (self.skill.clone(), json!({ "description": "Fills forms." })),
-            "skill_activate" => with_path(format!("{}/activate", self.skill)),
-            "skill_deactivate" => with_path(format!("{}/deactivate", self.skill)),
-            "skill_download" => with_path(format!("{}/download", self.skill)),
-            "file_list" => with_path(format!("{}/files", self.skill)),
-            "file_read" | "file_delete" => with_path(format!("{}/files/hello.txt", self.skill)),
-            "file_write" => (
-                format!("{}/files/new/file.txt", self.skill),
-                json!({ "a": 1 }),
-            ),
-            "skill_upload" => ("/api/v1/skills/upload".to_owned(), Value::Null),
-            "approval_list" => with_path("/api/v1/approvals".to_owned()),
-            "approval_answer" => (
-                format!("/api/v1/approvals/{}", self.approval),
-                json!({ "decision": "deny" }),
-            ),
-            "audit_read" => with_path("/api/v1/audit".to_owned()),
-            "server_audit_read" => with_path("/api/v1/admin/audit".to_owned()),
-            "server_audit_verify" => with_path("/api/v1/admin/audit/verify".to_owned()),
-            "account_list" => with_path("/api/v1/admin/users".to_owned()),
-            "account_create" => (
-                "/api/v1/admin/users".to_owned(),
-                json!({ "email": "cid@example.com", "username": "cid", "password": PASSWORD }),
-            ),
-            "account_enable" => with_path(format!("/api/v1/admin/users/{bob}/enable")),
-            "account_disable" => with_path(format!("/api/v1/admin/users/{bob}/disable")),
-            "account_read" | "account_delete" => with_path(format!("/api/v1/admin/users/{bob}")),
-            other => panic!("add a sample of the endpoint {other}"),
-        }
-    }
-
     async fn send(&self, entry: &Entry, token: &str) -> Reply {
-        let (path, body) = self.sample(entry.name);
+        let (path, body) = self.sample(&entry.name);
         if entry.name == "skill_upload" {
             let archive = super::skill::archive("png-tools");
             return self.server.upload(token, "", "png.zip", &archive).await;
+        }
+        if entry.name == "team_skill_upload" {
+            let archive = super::skill::archive("png-tools");
+            let upload = self.server.upload_to(&path, token, "", "png.zip", &archive);
+            return upload.await;
         }
         self.server
             .call(entry.method.as_str(), &path, token, body)
@@ -332,7 +292,14 @@ async fn another_user_sees_nothing_of_it() {
                 "{}",
                 entry.name
             );
-        } else if entry.access != Access::Public && entry.path.contains("{id}") {
+        } else if entry.name == "team_join" {
+            // The invitation is the permission.
+            assert!(reply.status.is_success(), "{reply:?}");
+        } else if entry.access != Access::Public
+            && ["{id}", "{team}"]
+                .iter()
+                .any(|name| entry.path.contains(name))
+        {
             let code = if entry.path.starts_with("/api/v1/skills") {
                 "SKILL_NOT_FOUND"
             } else {
@@ -340,9 +307,13 @@ async fn another_user_sees_nothing_of_it() {
             };
             assert_eq!(reply.problem(), (404, code.to_owned()), "{}", entry.name);
             // The answer to an id that nobody has is the same.
-            let (path, body) = fixture.sample(entry.name);
+            let (path, body) = fixture.sample(&entry.name);
             let path = path.replace(&fixture.token_id, "00000000000000000000000000000000");
             let path = path.replace(&fixture.approval, "00000000");
+            let path = path.replace(
+                fixture.team.as_str(),
+                "team-00000000000000000000000000000000",
+            );
             let method = entry.method.as_str();
             let unknown = fixture
                 .server

@@ -59,7 +59,8 @@ fn every_endpoint_says_what_it_does() {
         }
         let is_closed = input.schema.get("additionalProperties") == Some(&Value::Bool(false));
         assert!(is_closed, "{} takes unknown fields", entry.name);
-        assert!(names.insert(entry.name), "{} is there twice", entry.name);
+        let name = &entry.name;
+        assert!(names.insert(name.clone()), "{name} is there twice");
     }
 }
 

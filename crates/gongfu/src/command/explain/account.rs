@@ -53,7 +53,7 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 34] = [
     (
         "TEAM_NOT_FOUND",
         "No team has this name or id.",
-        "gongfu team rename desing design",
+        "gongfu team rename art design",
         "Use a name that `gongfu team list` shows.",
     ),
     (
