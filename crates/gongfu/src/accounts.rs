@@ -3,9 +3,11 @@
 pub(crate) mod backup;
 mod client_document;
 pub(crate) mod command;
+mod provider;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;
+mod sso;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,6 +110,10 @@ pub(crate) fn failed(error: AccountError) -> Failure {
         AccountError::RegistrationClosed => (
             "REGISTRATION_CLOSED",
             "create the user with `gongfu user add`",
+        ),
+        AccountError::PasswordsOff => (
+            "PASSWORDS_OFF",
+            "sign in by the company's provider, or set `accounts.sso.passwords` to true",
         ),
         AccountError::WrongPassword => ("WRONG_PASSWORD", "try again"),
         AccountError::Unknown("user") => ("USER_NOT_FOUND", "`gongfu user list` shows every user"),

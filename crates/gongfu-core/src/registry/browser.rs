@@ -207,7 +207,7 @@ impl Accounts {
             Err(error) => return Err(error.into_store()),
         };
         let now = self.now().0;
-        if value.is_over(&user, now) {
+        if value.is_over(&user, now) || !self.is_vouched_for(&user).await? {
             return Ok(None);
         }
         if now.saturating_sub(value.seen) >= SEEN_STEP {

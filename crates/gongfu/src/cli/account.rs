@@ -61,6 +61,9 @@ pub(crate) struct UserAddArguments {
     /// Read the password from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
+    /// Create them without a password: they sign in by the company's provider
+    #[arg(long, conflicts_with = "password_stdin")]
+    pub(crate) no_password: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }
