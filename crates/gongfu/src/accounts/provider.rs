@@ -27,7 +27,7 @@ use self::token::{Client, Refusal, person, refusal};
 /// The time for which the provider's own description counts, in milliseconds.
 const KEPT: i64 = 60 * 60 * 1_000;
 /// The time in which it isn't asked for again because of an unknown key, in milliseconds.
-const MIN_KEPT: i64 = 60 * 1_000;
+const MIN_KEPT: i64 = 10 * 1_000;
 /// The most questions at once.
 const MAX_ASKING: usize = 8;
 
