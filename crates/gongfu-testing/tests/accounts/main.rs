@@ -7,5 +7,6 @@ mod fixture;
 mod oauth;
 mod sign_in;
 mod skills;
+mod sso;
 mod token;
 mod user;
