@@ -1,4 +1,4 @@
-//! The company's provider of identities (OpenID Connect).
+//! The company's provider of identities (OIDC).
 
 use super::Pending;
 

@@ -1,4 +1,4 @@
-//! The sign-in by the company's provider (OpenID Connect).
+//! The sign-in by the company's provider (OIDC).
 //!
 //! A person is who the provider says: its issuer and the subject there. The first sign-in creates a user, or is linked to
 //! one whom an admin created without a password. Later, the provider is asked again with each look at a credential of

@@ -1,4 +1,4 @@
-//! Asks the company's provider of identities (OpenID Connect).
+//! Asks the company's provider of identities (OIDC).
 //!
 //! The operator names the provider, so its address may be an internal one. Everything that it names itself is asked over
 //! `https`, too, unless all of it is on this machine. No redirect is followed, and no proxy asked.

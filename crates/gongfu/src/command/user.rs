@@ -43,10 +43,10 @@ fn add(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let password = if arguments.no_password {
+    let password = if arguments.password.no_password {
         None
     } else {
-        Some(password(arguments.password_stdin)?)
+        Some(password(arguments.password.password_stdin)?)
     };
     let new = NewUser {
         email: arguments.email,

@@ -45,7 +45,7 @@ pub(crate) struct AccountSection {
     pub(crate) access_minutes: u32,
     /// Limit how many requests an address or a credential may send. Turn it off behind a proxy that does.
     pub(crate) request_limits: bool,
-    /// The sign-in by the company's provider (OpenID Connect).
+    /// The sign-in by the company's provider (OIDC).
     pub(crate) sso: SsoSection,
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The sign-in by the company's provider (OpenID Connect). It is on where `issuer` is set.
+/// The sign-in by the company's provider (OIDC). It is on where `issuer` is set.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SsoSection {

@@ -98,17 +98,16 @@ impl Accounts {
             None => None,
         };
         let mut writes = Vec::new();
-        let (mut user, version, event) = match linked {
-            Some(found) => (found.value, Some(found.version), "sso.link"),
-            None => {
-                let user = self.newcomer(person, email).await?;
-                let claim = Claim {
-                    user: user.id.clone(),
-                };
-                writes.push(Write::put(email_key(&user.email)?, None, &claim)?);
-                writes.push(Write::put(username_key(&user.username)?, None, &claim)?);
-                (user, None, "sso.create")
-            }
+        let (mut user, version, event) = if let Some(found) = linked {
+            (found.value, Some(found.version), "sso.link")
+        } else {
+            let user = self.newcomer(person, email).await?;
+            let claim = Claim {
+                user: user.id.clone(),
+            };
+            writes.push(Write::put(email_key(&user.email)?, None, &claim)?);
+            writes.push(Write::put(username_key(&user.username)?, None, &claim)?);
+            (user, None, "sso.create")
         };
         let claim = Claim {
             user: user.id.clone(),
