@@ -113,7 +113,7 @@ pub enum AccountError {
     #[error("this server's users are created by its admin")]
     RegistrationClosed,
     /// Nobody signs in by password.
-    #[error("passwords are switched off at this server")]
+    #[error("this server takes no passwords")]
     PasswordsOff,
     /// The current password is another one.
     #[error("the current password is another one")]

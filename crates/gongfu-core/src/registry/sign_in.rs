@@ -28,7 +28,7 @@ pub enum SignInError {
     #[error("the name or the password is wrong")]
     Refused,
     /// Nobody signs in by password.
-    #[error("passwords are switched off at this server")]
+    #[error("this server takes no passwords")]
     PasswordsOff,
     /// The refresh token isn't one, has expired or was revoked.
     #[error("the refresh token has expired or was revoked; sign in again")]

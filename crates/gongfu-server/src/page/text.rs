@@ -54,7 +54,7 @@ texts! {
 
     // Sign-in by a provider. `{}` is its name.
     SignInWith: "Sign in with {}", "使用 {} 登录";
-    PasswordsOff: "Passwords are switched off at this server. Sign in by your company's provider.", "此服务器已关闭密码登录，请使用公司的身份提供方登录。";
+    PasswordsOff: "This server takes no passwords. Sign in by your company's provider.", "此服务器已关闭密码登录，请使用公司的身份提供方登录。";
     SsoOff: "This server has no sign-in by a provider.", "此服务器未配置身份提供方登录。";
     SsoOld: "This sign-in is too old, or began in another browser. Start again.", "此登录已过期或始于其他浏览器，请重新开始。";
     SsoRefused: "{} didn't sign you in, or its answer can't be accepted:", "{} 未能让你登录，或其响应无法接受：";

@@ -91,7 +91,7 @@ impl Problem {
             ),
             Self::PasswordsOff => with(
                 "PASSWORDS_OFF",
-                "passwords are switched off at this server",
+                "this server takes no passwords",
                 "sign in by the company's provider at /login",
             ),
             Self::NotFound(what) => with(

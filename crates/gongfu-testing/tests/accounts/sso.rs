@@ -55,7 +55,7 @@ impl Company {
         Self { server, provider }
     }
 
-    /// What a browser comes back with after somebody signed in at the provider.
+    /// The answer with which a browser comes back after somebody signed in at the provider.
     fn answer(&self, browser: &str, subject: &str) -> SsoAnswer {
         let page = now(self.server.accounts.begin_sso(browser, NEXT)).unwrap();
         let (state, code) = self.provider.signs_in(&page, subject);

@@ -45,11 +45,11 @@ pub(crate) struct ProviderSettings {
 /// The company's provider.
 #[derive(Clone)]
 pub(crate) struct OidcProvider {
-    shared: Arc<Shared>,
+    shared: Arc<Parts>,
     asking: Arc<Semaphore>,
 }
 
-struct Shared {
+struct Parts {
     http: HttpClient,
     issuer: IssuerUrl,
     settings: ProviderSettings,
@@ -68,7 +68,7 @@ impl OidcProvider {
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
         let issuer = IssuerUrl::new(settings.issuer.clone())?;
-        let shared = Shared {
+        let shared = Parts {
             http: HttpClient::new(issuer.url(), certificates)?,
             issuer,
             settings,
@@ -84,7 +84,7 @@ impl OidcProvider {
     /// Does what waits for the network in a thread of its own.
     fn ask<'a, T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Shared) -> Result<T, PortError> + Send + 'static,
+        question: impl FnOnce(&Parts) -> Result<T, PortError> + Send + 'static,
     ) -> Pending<'a, T> {
         let provider = self.clone();
         Box::pin(async move {
@@ -170,7 +170,7 @@ impl IdentityProvider for OidcProvider {
     }
 }
 
-impl Shared {
+impl Parts {
     /// The provider's description of itself with its keys, not older than this many milliseconds. An old one counts where
     /// there is no new one.
     fn metadata(&self, max_age: i64) -> Result<Arc<Metadata>, PortError> {

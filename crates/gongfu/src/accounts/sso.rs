@@ -68,7 +68,7 @@ pub(super) fn with_sso(
 fn read_secret(file: &Path) -> anyhow::Result<String> {
     let file = std::path::absolute(file)?;
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
-        anyhow::bail!("it is no file");
+        anyhow::bail!("it is not a file");
     };
     let name = SkillPath::new(&name.to_string_lossy())?;
     let read = Root::open(folder)?.read(&name, MAX_SECRET)?;

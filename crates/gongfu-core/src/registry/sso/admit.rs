@@ -163,7 +163,7 @@ impl Accounts {
     }
 }
 
-/// What a user name has of a text, the part before an `@`; `None` where that is too short.
+/// The part of a text before an `@`, as a user name; `None` where too little can be in one.
 fn plain_name(text: &str) -> Option<String> {
     let local = text.split('@').next().unwrap_or_default();
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || ".-_".contains(*c);

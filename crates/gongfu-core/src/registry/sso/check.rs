@@ -15,7 +15,7 @@ use crate::port::{PortError, ProviderPerson};
 /// The time for which a provider that didn't answer isn't asked again, in milliseconds.
 const PAUSE: i64 = 10 * 1_000;
 
-/// What the last word of the provider is worth.
+/// The worth of the provider's last word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// It counts.
@@ -26,7 +26,7 @@ enum Standing {
     Ask { is_in_time: bool },
 }
 
-/// What the provider says of a user.
+/// The provider's word on a user.
 enum Word {
     /// It vouches for them.
     Vouches(ProviderPerson),

@@ -1,4 +1,4 @@
-//! What is known of a user at the company's provider.
+//! The record of a user at the company's provider, and what it decides.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ impl SsoSettings {
         teams.cloned().collect()
     }
 
-    /// Whether members of groups are admins; `None` where the server's own roles count.
+    /// The role that groups give, true for an admin; `None` where the server's own roles count.
     pub(super) fn is_admin(&self, groups: &[String]) -> Option<bool> {
         let is_listed = |group: &String| self.admins.contains(group);
         (!self.admins.is_empty()).then(|| groups.iter().any(is_listed))
@@ -79,7 +79,7 @@ impl Accounts {
         Ok(URL_SAFE_NO_PAD.encode(sealed))
     }
 
-    /// The refresh token of a record; `None` where there is none, or the server has another key since.
+    /// The refresh token of a record; `None` if it is missing, or the server has another key since.
     pub(super) fn unseal_refresh_token(&self, user: &UserId, record: &SsoRecord) -> Option<String> {
         let sealed = URL_SAFE_NO_PAD
             .decode(record.refresh_token.as_ref()?)

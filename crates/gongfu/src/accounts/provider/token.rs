@@ -1,4 +1,4 @@
-//! What a provider's tokens say of a person, once they are checked.
+//! The person of a provider's tokens, once they are checked.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::http::HttpError;
-use super::{MIN_KEPT, Shared, described};
+use super::{MIN_KEPT, Parts, described};
 
 /// The algorithms of signatures that count: none of them has a shared secret.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
@@ -79,7 +79,7 @@ pub(super) type Client = openidconnect::Client<
     EndpointMaybeSet,
 >;
 
-/// Which answers of a token endpoint are a refusal.
+/// The answers of a token endpoint that are a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// All that say no.
@@ -115,7 +115,7 @@ pub(super) fn refusal(
 
 /// The person of tokens. A sign-in has a nonce; a later question has the subject that is asked about.
 pub(super) fn person(
-    shared: &Shared,
+    shared: &Parts,
     client: Client,
     tokens: &Tokens,
     nonce: Option<&Nonce>,
@@ -164,7 +164,7 @@ pub(super) fn person(
 
 /// The claims of the ID token, once its signature, issuer, audience, times and nonce are checked.
 fn verified(
-    shared: &Shared,
+    shared: &Parts,
     client: &Client,
     tokens: &Tokens,
     nonce: Option<&Nonce>,
@@ -184,7 +184,7 @@ fn verified(
 }
 
 fn checked(
-    shared: &Shared,
+    shared: &Parts,
     verifier: IdTokenVerifier<'_, CoreJsonWebKey>,
     tokens: &Tokens,
     nonce: Option<&Nonce>,
@@ -216,9 +216,9 @@ fn checked(
     Ok(claims.clone())
 }
 
-/// What the provider says at its endpoint for that; `None` where it has none.
+/// The claims that the provider has at its endpoint for them; `None` without such an endpoint.
 fn user_info(
-    shared: &Shared,
+    shared: &Parts,
     client: Client,
     tokens: &Tokens,
     subject: &str,
