@@ -300,6 +300,10 @@ isolation *ARGUMENTS: programs
 sign-in *ARGUMENTS: programs
     {{ python }} scripts/sign_in.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Sign in by a provider of identities, and attack that
+sso *ARGUMENTS: programs
+    {{ python }} scripts/sso.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Replay the examples of the source documents by a real MCP client
 replay *ARGUMENTS: programs
     {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}

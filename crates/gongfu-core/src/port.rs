@@ -9,6 +9,7 @@ mod client_documents;
 mod credentials;
 mod environments;
 mod files;
+mod identity_provider;
 mod limited;
 mod log_chain;
 mod records;
@@ -29,6 +30,7 @@ pub use client_documents::{ClientDocuments, MAX_CLIENT_DOCUMENT};
 pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
+pub use identity_provider::{IdentityProvider, ProviderPerson, ProviderRequest};
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,

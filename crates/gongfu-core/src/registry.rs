@@ -14,6 +14,7 @@ pub mod link;
 pub mod oauth;
 pub mod refresh_token;
 mod sign_in;
+pub mod sso;
 mod sweep;
 pub mod team;
 mod token;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::hex::hex;
+use self::sso::Sso;
 use crate::account::password::PasswordError;
 use crate::account::{Email, Password, User, UserId, Username};
 use crate::port::{
@@ -92,6 +94,8 @@ pub struct AccountParts {
 pub struct Accounts {
     parts: AccountParts,
     settings: Arc<AccountSettings>,
+    /// The sign-in by the company's provider, where there is one.
+    sso: Option<Arc<Sso>>,
 }
 
 /// Why a change of an account is refused.
@@ -109,6 +113,9 @@ pub enum AccountError {
     /// Nobody may register.
     #[error("this server's users are created by its admin")]
     RegistrationClosed,
+    /// Nobody signs in by password.
+    #[error("this server takes no passwords")]
+    PasswordsOff,
     /// The current password is another one.
     #[error("the current password is another one")]
     WrongPassword,
@@ -142,7 +149,7 @@ pub struct NewUser {
     pub email: Email,
     /// Their name.
     pub username: Username,
-    /// Their password; `None` for somebody who gets one by a link.
+    /// Their password; `None` for somebody who gets one by a link, or signs in by the company's provider.
     pub password: Option<String>,
     /// True if they manage users and the server.
     pub is_admin: bool,
@@ -223,6 +230,7 @@ impl Accounts {
         Self {
             parts,
             settings: Arc::new(settings),
+            sso: None,
         }
     }
 
@@ -251,6 +259,7 @@ impl Accounts {
         if self.settings.registration == Registration::Closed {
             return Err(AccountError::RegistrationClosed);
         }
+        self.needs_passwords()?;
         let new = NewUser {
             is_admin: false,
             ..new
@@ -280,6 +289,7 @@ impl Accounts {
             is_active: true,
             is_admin: new.is_admin,
             password,
+            provider: None,
             generation: 0,
             created: now.0,
             updated: now.0,

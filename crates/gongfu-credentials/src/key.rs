@@ -10,6 +10,7 @@ use gongfu_core::skill::SkillPath;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::Sha256;
 
 const FILE: &str = "server.key";
@@ -118,6 +119,13 @@ impl ServerKey {
         mac.update(message);
         mac
     }
+
+    /// The key that encrypts for a purpose.
+    fn cipher(&self, purpose: &'static str) -> Option<LessSafeKey> {
+        let key = self.sign(purpose, b"encryption");
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).ok()?;
+        Some(LessSafeKey::new(key))
+    }
 }
 
 impl Secrets for ServerKey {
@@ -133,6 +141,32 @@ impl Secrets for ServerKey {
 
     fn verify(&self, purpose: &'static str, message: &[u8], signature: &[u8]) -> bool {
         self.mac(purpose, message).verify_slice(signature).is_ok()
+    }
+
+    fn seal(
+        &self,
+        purpose: &'static str,
+        context: &[u8],
+        message: &[u8],
+    ) -> Result<Vec<u8>, PortError> {
+        let mut nonce = [0; NONCE_LEN];
+        self.fill(&mut nonce)?;
+        let failed = || PortError::Unavailable("the message can't be encrypted".to_owned());
+        let cipher = self.cipher(purpose).ok_or_else(failed)?;
+        let mut sealed = message.to_vec();
+        let once = Nonce::assume_unique_for_key(nonce);
+        let sealing = cipher.seal_in_place_append_tag(once, Aad::from(context), &mut sealed);
+        sealing.map_err(|_| failed())?;
+        Ok([&nonce[..], &sealed].concat())
+    }
+
+    fn unseal(&self, purpose: &'static str, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, message) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let mut message = message.to_vec();
+        let once = Nonce::assume_unique_for_key(*nonce);
+        let cipher = self.cipher(purpose)?;
+        let opened = cipher.open_in_place(once, Aad::from(context), &mut message);
+        opened.ok().map(|opened| opened.to_vec())
     }
 }
 
@@ -177,5 +211,23 @@ mod tests {
         fs::remove_file(&file).unwrap();
         let other = ServerKey::of(&home).unwrap();
         assert!(!other.verify("a", b"bc", &signature));
+    }
+    #[test]
+    fn message_is_read_by_its_key_for_its_purpose_and_context_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = ServerKey::of(&Home::at(folder.path().join("one"))).unwrap();
+        let other = ServerKey::of(&Home::at(folder.path().join("other"))).unwrap();
+        let sealed = key.seal("a", b"ann", b"secret").unwrap();
+        assert_eq!(key.unseal("a", b"ann", &sealed).unwrap(), b"secret");
+        assert_eq!(key.unseal("b", b"ann", &sealed), None);
+        assert_eq!(key.unseal("a", b"bob", &sealed), None);
+        assert_eq!(other.unseal("a", b"ann", &sealed), None);
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert_eq!(key.unseal("a", b"ann", &changed), None, "{at}");
+            assert_eq!(key.unseal("a", b"ann", &sealed[..at]), None, "{at}");
+        }
+        assert_ne!(key.seal("a", b"ann", b"secret").unwrap(), sealed);
     }
 }

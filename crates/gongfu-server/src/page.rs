@@ -11,6 +11,7 @@ mod login;
 mod new_password;
 mod path;
 mod site;
+mod sso;
 mod text;
 mod visit;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post};
+use gongfu_core::registry::sso::CALLBACK;
 
 pub(crate) use path::{AUTHORIZE, LOGOUT, login_for};
 pub(crate) use site::Site;
@@ -29,6 +31,8 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
     Router::new()
         .route(path::STYLE, get(visit::style))
         .route(path::LOGIN, get(login::show).post(login::answer))
+        .route(path::SSO, get(sso::begin))
+        .route(CALLBACK, get(sso::finish))
         .route(LOGOUT, post(login::leave))
         .route(path::INVITE, get(invite::show).post(invite::answer))
         .route(path::ACCOUNT, get(account::show))

@@ -54,6 +54,8 @@ pub(crate) enum Problem {
     AdminNeeded,
     /// The name or the password is wrong.
     SignInRefused,
+    /// Nobody signs in by password.
+    PasswordsOff,
     /// Something isn't there, or belongs to somebody else.
     NotFound(&'static str),
     /// The request can't be read.
@@ -277,6 +279,7 @@ impl From<SignInError> for Problem {
     fn from(error: SignInError) -> Self {
         match error {
             SignInError::Refused => Self::SignInRefused,
+            SignInError::PasswordsOff => Self::PasswordsOff,
             SignInError::Ended => Self::Credential(CredentialFault::Foreign),
             SignInError::Reused => Self::Credential(CredentialFault::Revoked),
             SignInError::Store(error) => error.into(),
@@ -305,6 +308,7 @@ impl From<AccountError> for Problem {
                 detail: error.to_string(),
                 hint: "ask an admin of the server for an account",
             },
+            AccountError::PasswordsOff => Self::PasswordsOff,
             AccountError::WrongPassword => Self::Forbidden {
                 detail: error.to_string(),
                 hint: "send the password with which you sign in",

@@ -15,6 +15,7 @@ mod client_documents;
 mod credentials;
 mod environments;
 mod folder;
+mod identity_provider;
 pub mod json;
 mod memory;
 pub mod sample;
@@ -27,6 +28,7 @@ pub use client_documents::FakeClientDocuments;
 pub use credentials::{FakePasswords, FakeSecrets};
 pub use environments::FakeEnvironments;
 pub use folder::TestFolder;
+pub use identity_provider::{FakeProvider, provider_person};
 pub use memory::{
     MemoryBlobs, MemoryChangeSets, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch,
     MemorySkills, SkillFiles,

@@ -4,9 +4,11 @@ pub(crate) mod backup;
 mod client_document;
 pub(crate) mod command;
 mod part;
+mod provider;
 pub(crate) mod removal;
 pub(crate) mod server;
 mod space;
+mod sso;
 mod store;
 mod team;
 
@@ -111,6 +113,10 @@ pub(crate) fn failed(error: AccountError) -> Failure {
         AccountError::RegistrationClosed => (
             "REGISTRATION_CLOSED",
             "create the user with `gongfu user add`",
+        ),
+        AccountError::PasswordsOff => (
+            "PASSWORDS_OFF",
+            "sign in by the company's provider, or set `accounts.sso.passwords` to true",
         ),
         AccountError::WrongPassword => ("WRONG_PASSWORD", "try again"),
         AccountError::Unknown("user") => ("USER_NOT_FOUND", "`gongfu user list` shows every user"),

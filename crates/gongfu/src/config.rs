@@ -18,9 +18,11 @@ pub(crate) mod edit;
 pub(crate) mod effective;
 pub(crate) mod file;
 pub(crate) mod key;
+mod sso;
 
 pub(crate) use account::AccountSection;
 use check::Mistake;
+pub(crate) use sso::SsoSection;
 
 use crate::environment::Environment;
 use crate::failure::Failure;

@@ -22,6 +22,9 @@ pub struct User {
     /// The hash of their password as a PHC string; `None` for somebody who signs in elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
+    /// The digest of who they are at the company's provider; `None` for somebody whom no provider vouches for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     /// Counts the changes that end every session: of the password, of being active.
     #[serde(default)]
     pub generation: u64,

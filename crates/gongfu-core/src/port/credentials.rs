@@ -43,4 +43,18 @@ pub trait Secrets: Send + Sync {
 
     /// Returns true if a signature is the one of a message. The time that this takes tells nothing about it.
     fn verify(&self, purpose: &'static str, message: &[u8], signature: &[u8]) -> bool;
+
+    /// Encrypts a message, so that only this server reads it, for the same purpose and with the same context.
+    ///
+    /// # Errors
+    /// The system has no random bits.
+    fn seal(
+        &self,
+        purpose: &'static str,
+        context: &[u8],
+        message: &[u8],
+    ) -> Result<Vec<u8>, PortError>;
+
+    /// The message that was encrypted; `None` where it was changed, or for another server, purpose or context.
+    fn unseal(&self, purpose: &'static str, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>>;
 }

@@ -207,7 +207,7 @@ impl Accounts {
             Err(error) => return Err(error.into_store()),
         };
         let now = self.now().0;
-        if value.is_over(&user, now) {
+        if value.is_over(&user, now) || !self.is_vouched_for(&user).await? {
             return Ok(None);
         }
         if now.saturating_sub(value.seen) >= SEEN_STEP {
@@ -218,7 +218,12 @@ impl Accounts {
             let noting = self.parts.records.set(&key, Some(version), Some(&bytes));
             match noting.await {
                 Ok(_) => {}
-                Err(PortError::Conflict(_)) => return Ok(None),
+                // Another request of the browser noted it, or the session has ended.
+                Err(PortError::Conflict(_)) => {
+                    if self.read::<SessionRecord>(&key).await?.is_none() {
+                        return Ok(None);
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -90,6 +90,7 @@ impl Accounts {
     /// # Errors
     /// It is another one.
     pub async fn check_password(&self, id: &UserId, password: String) -> Result<(), AccountError> {
+        self.needs_passwords()?;
         let user = self.user(id).await?;
         let password = Password::given(password).ok_or(AccountError::WrongPassword)?;
         let hash = user.password.as_deref();
@@ -176,6 +177,7 @@ impl Accounts {
             }
             writes.extend(self.admin_write(id, false).await?);
             writes.extend(self.leave_all(id).await?);
+            writes.extend(self.forget_provider(&user).await?);
             match self.commit(&writes, "user.delete", by, id, None).await {
                 Ok(()) => return Ok(user),
                 Err(PortError::Conflict(_)) => {}

@@ -168,7 +168,11 @@ impl Accounts {
     /// A user whose credentials count.
     async fn active(&self, id: &UserId) -> Result<User, IdentityError> {
         match self.user(id).await {
-            Ok(user) if user.is_active => Ok(user),
+            Ok(user) if user.is_active => match self.is_vouched_for(&user).await {
+                Ok(true) => Ok(user),
+                Ok(false) => Err(IdentityError::Revoked),
+                Err(error) => Err(error.into()),
+            },
             Ok(_) | Err(AccountError::Unknown(_)) => Err(IdentityError::Revoked),
             Err(error) => Err(error.into_store().into()),
         }

@@ -63,6 +63,7 @@ impl Accounts {
         user: &UserId,
         by: Option<&UserId>,
     ) -> Result<LinkSecret, AccountError> {
+        self.needs_passwords()?;
         let owner = self.user(user).await?;
         if !owner.is_active {
             let why = "this user is disabled; enable them first";
@@ -105,6 +106,7 @@ impl Accounts {
         secret: &LinkSecret,
         password: String,
     ) -> Result<User, AccountError> {
+        self.needs_passwords()?;
         let owner = self.user_of_link(secret).await?;
         let password = Password::new(password, &owner.username, &owner.email)?;
         let hash = self.parts.passwords.hash(&password).await?;

@@ -27,6 +27,9 @@ pub enum SignInError {
     /// The name or the password is wrong, or the user is disabled: nothing says which.
     #[error("the name or the password is wrong")]
     Refused,
+    /// Nobody signs in by password.
+    #[error("this server takes no passwords")]
+    PasswordsOff,
     /// The refresh token isn't one, has expired or was revoked.
     #[error("the refresh token has expired or was revoked; sign in again")]
     Ended,
@@ -54,6 +57,9 @@ impl Accounts {
     /// # Errors
     /// One of them is wrong.
     pub async fn authenticate(&self, name: &str, password: String) -> Result<User, SignInError> {
+        if !self.takes_passwords() {
+            return Err(SignInError::PasswordsOff);
+        }
         let user = match self.find(name).await {
             Ok(user) if user.is_active => Some(user),
             Ok(_) | Err(AccountError::Unknown(_)) => None,
@@ -65,6 +71,9 @@ impl Accounts {
         let Some(user) = user.filter(|_| compared != Comparison::Different) else {
             return Err(SignInError::Refused);
         };
+        if !self.is_vouched_for(&user).await? {
+            return Err(SignInError::Refused);
+        }
         if compared == Comparison::Outdated {
             self.rehash(&user, &password).await;
         }
@@ -151,7 +160,11 @@ impl Accounts {
                 return Err(SignInError::Ended);
             }
             match self.user(&family.user).await {
-                Ok(user) if user.is_active && user.generation == family.generation => {}
+                Ok(user) if user.is_active && user.generation == family.generation => {
+                    if !self.is_vouched_for(&user).await? {
+                        return Err(SignInError::Ended);
+                    }
+                }
                 Ok(_) | Err(AccountError::Unknown(_)) => return Err(SignInError::Ended),
                 Err(error) => return Err(error.into_store().into()),
             }

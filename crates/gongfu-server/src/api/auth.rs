@@ -97,7 +97,7 @@ impl Endpoint for AuthRegister {
     const REFUSALS: &'static [Refusal] = &[
         Refusal {
             status: 403,
-            codes: &["FORBIDDEN"],
+            codes: &["FORBIDDEN", "PASSWORDS_OFF"],
         },
         Refusal {
             status: 409,
@@ -144,6 +144,10 @@ impl Endpoint for AuthLogin {
         Refusal {
             status: 401,
             codes: &["UNAUTHORIZED"],
+        },
+        Refusal {
+            status: 403,
+            codes: &["PASSWORDS_OFF"],
         },
         RATE_LIMITED,
     ];

@@ -4,6 +4,7 @@ mod attack;
 mod browser;
 mod flow;
 mod page;
+mod sso;
 
 use std::sync::Arc;
 
@@ -82,6 +83,10 @@ impl Server {
     }
 
     fn at(issuer: &str) -> Self {
+        Self::with(issuer, |accounts| accounts)
+    }
+
+    fn with(issuer: &str, change: impl FnOnce(Accounts) -> Accounts) -> Self {
         let (clock, documents) = (Arc::<FixedClock>::default(), Arc::default());
         let parts = AccountParts {
             records: Arc::<MemoryRecords>::default(),
@@ -89,7 +94,7 @@ impl Server {
             secrets: Arc::new(FakeSecrets::of(1)),
             clock: Arc::<FixedClock>::clone(&clock),
         };
-        let accounts = Accounts::new(parts, AccountSettings::at(issuer));
+        let accounts = change(Accounts::new(parts, AccountSettings::at(issuer)));
         let create = |name: &str| {
             let new = NewUser {
                 email: Email::new(&format!("{name}@example.com")).unwrap(),

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use gongfu_core::account::User;
 use gongfu_core::registry::SignInError;
 use http::StatusCode;
 use maud::html;
 
-use super::path::{LOGIN, is_authorize, login_for, next};
+use super::path::{LOGIN, is_authorize, login_for, next, sso_for};
 use super::site::Site;
 use super::text::Text;
-use super::visit::{Form, Holder, Page, Visit, token_field};
+use super::visit::{Form, Holder, Page, Visit, fill, token_field};
 
 /// Shows the form.
 pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Response {
@@ -57,6 +58,9 @@ async fn sign_in(visit: &Visit, fields: &Form) -> Result<Response, Response> {
     let user = match accounts.authenticate(name, password).await {
         Ok(user) => user,
         Err(SignInError::Store(error)) => return Err(visit.fault(&error)),
+        Err(SignInError::PasswordsOff) => {
+            return Err(visit.refuse(StatusCode::FORBIDDEN, Text::PasswordsOff));
+        }
         Err(_) => {
             rates.login_failed(name);
             let wrong = Some(Text::SignInWrong);
@@ -71,22 +75,29 @@ async fn sign_in(visit: &Visit, fields: &Form) -> Result<Response, Response> {
         }
     };
     rates.login_succeeded(name);
-    let fault = |error| visit.fault(&error);
-    let begun = accounts.begin_browser(&user, visit.agent(), visit.secret.as_ref());
-    let secret = begun.await.map_err(fault)?;
-    if !is_authorize(&next) {
-        let to = visit.site.path(&next);
-        return Ok(visit.redirect(&to, Some(secret.as_str())));
+    Ok(signed_in(visit, &user, &next).await)
+}
+
+/// Begins a session of a user, and leads the browser to a page.
+pub(super) async fn signed_in(visit: &Visit, user: &User, next: &str) -> Response {
+    let accounts = visit.site.accounts();
+    let begun = accounts.begin_browser(user, visit.agent(), visit.secret.as_ref());
+    let secret = match begun.await {
+        Ok(secret) => secret,
+        Err(error) => return visit.fault(&error),
+    };
+    let to = visit.site.path(next);
+    if !is_authorize(next) {
+        return visit.redirect(&to, Some(secret.as_str()));
     }
     // It may lead to a client at once, and a redirect of a form may not leave this server (CSP).
-    let to = visit.site.path(&next);
     let body = html! {
         p { a.button href=(to) { (visit.text(Text::Continue)) } }
     };
     let mut page = Page::new(visit, StatusCode::OK, visit.text(Text::SignedIn), body);
     page.next = Some(to);
     page.session = Some(secret.as_str().to_owned());
-    Ok(page.respond())
+    page.respond()
 }
 
 /// Signs out.
@@ -122,19 +133,26 @@ fn form(
     wrong: Option<Text>,
     notice: Option<Text>,
 ) -> Response {
+    let accounts = visit.site.accounts();
     let body = html! {
         @if let Some(wrong) = wrong { p.alert role="alert" { (visit.text(wrong)) } }
         @if let Some(notice) = notice { p.notice role="status" { (visit.text(notice)) } }
-        form method="post" action=(visit.site.path(LOGIN)) {
-            (token_field(visit, Holder::Visitor))
-            input type="hidden" name="next" value=(next);
-            label for="name" { (visit.text(Text::NameOrEmail)) }
-            input id="name" name="name" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required autofocus;
-            label for="password" { (visit.text(Text::Password)) }
-            input id="password" name="password" type="password" autocomplete="current-password" maxlength="128" required;
-            button type="submit" { (visit.text(Text::SignIn)) }
+        @if let Some(sso) = accounts.sso() {
+            @let text = fill(visit.text(Text::SignInWith), &sso.settings().name);
+            p { a.button href=(visit.site.path(&sso_for(next))) { (text) } }
         }
-        p.help { (visit.text(Text::SignInHelp)) }
+        @if accounts.takes_passwords() {
+            form method="post" action=(visit.site.path(LOGIN)) {
+                (token_field(visit, Holder::Visitor))
+                input type="hidden" name="next" value=(next);
+                label for="name" { (visit.text(Text::NameOrEmail)) }
+                input id="name" name="name" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required autofocus;
+                label for="password" { (visit.text(Text::Password)) }
+                input id="password" name="password" type="password" autocomplete="current-password" maxlength="128" required;
+                button type="submit" { (visit.text(Text::SignIn)) }
+            }
+            p.help { (visit.text(Text::SignInHelp)) }
+        }
     };
     Page::new(visit, status, visit.text(Text::SignIn), body).respond()
 }

@@ -2,6 +2,7 @@
 
 pub(super) const STYLE: &str = "/assets/style.css";
 pub(super) const LOGIN: &str = "/login";
+pub(super) const SSO: &str = "/login/sso";
 pub(crate) const LOGOUT: &str = "/logout";
 pub(super) const INVITE: &str = "/invite/{secret}";
 pub(super) const ACCOUNT: &str = "/account";
@@ -18,6 +19,13 @@ pub(crate) fn login_for(next: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("next", next);
     format!("{LOGIN}?{}", query.finish())
+}
+
+/// The path of the sign-in by a provider that leads to another page.
+pub(super) fn sso_for(next: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("next", next);
+    format!("{SSO}?{}", query.finish())
 }
 
 /// The page that a sign-in leads to: one of this server, from a closed list.

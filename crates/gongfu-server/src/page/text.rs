@@ -52,6 +52,17 @@ texts! {
     LeftDone: "You are signed out.", "你已退出登录。";
     PasswordSetDone: "The password is set. Sign in with it.", "密码已设置，请用它登录。";
 
+    // Sign-in by a provider. `{}` is its name.
+    SignInWith: "Sign in with {}", "使用 {} 登录";
+    PasswordsOff: "This server takes no passwords. Sign in by your company's provider.", "此服务器已关闭密码登录，请使用公司的身份提供方登录。";
+    SsoOff: "This server has no sign-in by a provider.", "此服务器未配置身份提供方登录。";
+    SsoOld: "This sign-in is too old, or began in another browser. Start again.", "此登录已过期或始于其他浏览器，请重新开始。";
+    SsoRefused: "{} didn't sign you in, or its answer can't be accepted:", "{} 未能让你登录，或其响应无法接受：";
+    SsoAddress: "{} gives no verified e-mail address of yours, and an account needs one. Ask its admin.", "{} 未提供你已验证的邮箱地址，而账户需要它，请联系其管理员。";
+    SsoTaken: "An account with your e-mail address is here already, so {} can't sign you in to it. Sign in with its password, or ask an admin.", "此处已有使用你邮箱地址的账户，因此 {} 无法让你登录该账户。请用其密码登录，或联系管理员。";
+    SsoDisabled: "An admin disabled your account here.", "管理员已停用你在此处的账户。";
+    SsoUnavailable: "{} doesn't answer right now. Try again in a moment.", "{} 暂时没有响应，请稍后再试。";
+
     // Consent.
     Consent: "Allow access?", "允许访问吗？";
     ConsentNamed: "{} wants to use gongfu as you.", "{} 想以你的身份使用 gongfu。";

@@ -101,6 +101,11 @@ impl Visit {
         text.of(self.language)
     }
 
+    /// The random bits of the browser, which nobody else knows.
+    pub(super) fn bits(&self) -> &str {
+        &self.bits
+    }
+
     /// The browser's name for itself.
     pub(super) fn agent(&self) -> &str {
         let agent = self.headers.get(USER_AGENT);

@@ -28,6 +28,7 @@ impl Problem {
             | Self::ScopesMissing(_)
             | Self::PersonNeeded
             | Self::AdminNeeded
+            | Self::PasswordsOff
             | Self::Forbidden { .. } => StatusCode::FORBIDDEN,
             Self::RouteUnknown | Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodWrong(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -87,6 +88,11 @@ impl Problem {
                 "UNAUTHORIZED",
                 "the name or the password is wrong",
                 "check both; an admin can set a new password",
+            ),
+            Self::PasswordsOff => with(
+                "PASSWORDS_OFF",
+                "this server takes no passwords",
+                "sign in by the company's provider at /login",
             ),
             Self::NotFound(what) => with(
                 "NOT_FOUND",

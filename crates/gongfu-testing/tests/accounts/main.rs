@@ -7,6 +7,7 @@ mod fixture;
 mod oauth;
 mod sign_in;
 mod skills;
+mod sso;
 mod team;
 mod token;
 mod user;

@@ -160,7 +160,7 @@ fn fetch(agent: &Agent, url: &str) -> Result<Vec<u8>, String> {
     body.map_err(|error| format!("it can't be read: {error}"))
 }
 
-fn read_certificates(file: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
+pub(super) fn read_certificates(file: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
         anyhow::bail!("{} is not a file of certificates", file.display());
     };

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use super::client_document::HttpsDocuments;
 use super::part::SharedParts;
 use super::removal::{Folders, remove_deleted};
+use super::sso::with_sso;
 use super::team::TeamWatch;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::cli::Profiles;
@@ -59,7 +60,9 @@ impl<'a> AccountServer<'a> {
             .open()
             .map_err(|error| crate::home::unusable(home, &error))?;
         let lock = lock(&root)?;
-        let open = Arc::new(super::open(home, config, issuer).await?);
+        let mut open = super::open(home, config, issuer).await?;
+        open.accounts = with_sso(open.accounts, config, environment)?;
+        let open = Arc::new(open);
         if open
             .accounts
             .users(None, 1)

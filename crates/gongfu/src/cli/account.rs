@@ -58,11 +58,21 @@ pub(crate) struct UserAddArguments {
     /// Let the user manage users and the server
     #[arg(long)]
     pub(crate) admin: bool,
+    #[command(flatten)]
+    pub(crate) password: NewPassword,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+/// The password of a new user; without either, it is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct NewPassword {
     /// Read the password from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
+    /// Create them without a password: they sign in by the company's provider
+    #[arg(long, conflicts_with = "password_stdin")]
+    pub(crate) no_password: bool,
 }
 
 #[derive(Debug, Subcommand)]

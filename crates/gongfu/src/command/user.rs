@@ -43,11 +43,15 @@ fn add(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let password = password(arguments.password_stdin)?;
+    let password = if arguments.password.no_password {
+        None
+    } else {
+        Some(password(arguments.password.password_stdin)?)
+    };
     let new = NewUser {
         email: arguments.email,
         username: arguments.name,
-        password: Some(password),
+        password,
         is_admin: arguments.admin,
     };
     let user = with_accounts(environment, async |open| {

@@ -7,6 +7,8 @@ use gongfu_library::StoreLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::SsoSection;
+
 const MIB: u64 = 1024 * 1024;
 
 /// The accounts of `gongfu serve --accounts`.
@@ -43,6 +45,8 @@ pub(crate) struct AccountSection {
     pub(crate) access_minutes: u32,
     /// Limit how many requests an address or a credential may send. Turn it off behind a proxy that does.
     pub(crate) request_limits: bool,
+    /// The sign-in by the company's provider (OIDC).
+    pub(crate) sso: SsoSection,
 }
 
 /// The people who may register.
@@ -71,6 +75,7 @@ impl Default for AccountSection {
             runs_per_hour: 1_000,
             access_minutes: 15,
             request_limits: true,
+            sso: SsoSection::default(),
         }
     }
 }

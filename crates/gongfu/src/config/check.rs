@@ -160,11 +160,19 @@ impl Walk<'_> {
                 let mut items = items.iter();
                 items.all(|item| matches!(item.get_ref(), DeValue::String(_)))
             }
+            (Kind::Table, DeValue::Table(items)) => {
+                let mut values = items.values();
+                values.all(|value| matches!(value.get_ref(), DeValue::String(_)))
+            }
             _ => false,
         };
         if !is_of_kind {
             let message = format!("`{key}` must be {}", setting.kind.about());
             return self.add(key, value.span(), message, expects());
+        }
+        // A table may have a header of its own, and can't be anything but strings.
+        if setting.kind == Kind::Table {
+            return;
         }
         let written = self.text.get(value.span()).unwrap_or_default();
         let alone = toml::from_str::<Config>(&format!("{key} = {written}"));
@@ -214,5 +222,6 @@ fn example(kind: &Kind) -> String {
         Kind::Text => "\"…\"".to_owned(),
         Kind::Choice(choices) => format!("{:?}", choices.first().map_or("", String::as_str)),
         Kind::List => "[\"…\"]".to_owned(),
+        Kind::Table => "{ \"…\" = \"…\" }".to_owned(),
     }
 }

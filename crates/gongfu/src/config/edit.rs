@@ -24,6 +24,10 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
         let list: Value = list.parse().map_err(|_| wrong())?;
         return Ok(list);
     }
+    if let (Kind::Table, [table]) = (&setting.kind, words) {
+        let table: Value = table.parse().map_err(|_| wrong())?;
+        return table.is_inline_table().then_some(table).ok_or_else(wrong);
+    }
     match (&setting.kind, words) {
         (Kind::List, words) => Ok(Value::Array(
             words.iter().map(String::as_str).collect::<Array>(),
@@ -44,6 +48,7 @@ pub(super) fn hint(setting: &Setting) -> String {
         (Kind::Truth, _) => Some("true".to_owned()),
         (Kind::Number(least), _) => Some((*least).max(1_024).to_string()),
         (Kind::Choice(choices), _) => choices.first().cloned(),
+        (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
         (Kind::Text | Kind::List, _) => None,
     };
     match example {

@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     Choice(Vec<String>),
     /// A list of texts.
     List,
+    /// A table from texts to texts.
+    Table,
 }
 
 impl Kind {
@@ -72,6 +74,7 @@ impl Kind {
                 format!("one of {}", choices.join(", "))
             }
             Self::List => "a list of strings".to_owned(),
+            Self::Table => "a table of strings".to_owned(),
         }
     }
 }
@@ -193,6 +196,7 @@ fn kind(schema: &Value) -> Kind {
         Some("boolean") => Kind::Truth,
         Some("integer") => Kind::Number(schema.get("minimum").and_then(Value::as_i64).unwrap_or(0)),
         Some("array") => Kind::List,
+        Some("object") => Kind::Table,
         _ => Kind::Text,
     }
 }

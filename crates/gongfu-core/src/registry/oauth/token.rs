@@ -194,7 +194,7 @@ fn sign_in_error(error: SignInError) -> OAuthError {
         SignInError::Reused => OAuthError::grant(
             "the refresh token was used twice, so this sign-in was ended; sign in again",
         ),
-        SignInError::Refused | SignInError::Ended => OAuthError::grant(
+        SignInError::Refused | SignInError::PasswordsOff | SignInError::Ended => OAuthError::grant(
             "the refresh token has expired, was revoked, or isn't this client's; sign in again",
         ),
     }

@@ -1,7 +1,7 @@
 //! The codes of accounts: of their commands, and of the REST API.
 
 /// The codes of accounts.
-pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 34] = [
+pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 36] = [
     (
         "PASSWORD_REFUSED",
         "The password is too short, too long, too common or a name, or was typed in two ways.",
@@ -37,6 +37,18 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 34] = [
         "Nobody may register at this server.",
         "POST /api/v1/auth/register",
         "Let an admin create the user, or set `accounts.registration` to `open`.",
+    ),
+    (
+        "PASSWORDS_OFF",
+        "Nobody signs in by password at this server.",
+        "POST /api/v1/auth/login, where `accounts.sso.passwords` is false",
+        "Sign in by the company's provider at /login.",
+    ),
+    (
+        "SSO_INVALID",
+        "The settings of the sign-in by a provider can't be used.",
+        "gongfu serve --accounts, where `accounts.sso.issuer` has no `https`",
+        "Correct the section [accounts.sso] of the settings, as the message says.",
     ),
     (
         "USER_NOT_FOUND",
