@@ -168,6 +168,11 @@ def user(site: Site, name: str) -> dict[str, Any] | None:
     return next((user for user in users if user["username"] == name), None)
 
 
+def members(site: Site) -> list[str]:
+    teams = json.loads(site.command("team", "list", "--json"))["teams"]
+    return sorted(member["username"] for member in teams[0]["members"])
+
+
 class Check:
     """The steps, over a provider and the servers that know it."""
 
@@ -242,6 +247,22 @@ class Check:
         self.person("olga").signs_in()
         expect(not user(self.site, "olga")["is_admin"], "the role stays")
         return "an admin, another not, and no longer one"
+
+    def team(self) -> str:
+        """A group is a team: its skills come with the group, and go with it while a client is in."""
+        self.site.command("team", "add", "design", "--maintainer", "dora")
+        self.provider.has("gina", groups=["designers"])
+        gina = self.person("gina")
+        gina.signs_in()
+        expect(members(self.site) == ["dora", "gina"], members(self.site))
+        self.provider.has("gina", groups=[])
+        self.person("gina").signs_in()
+        expect(members(self.site) == ["dora"], members(self.site))
+        self.provider.has("gina", groups=["designers"])
+        token = self.token("gina")
+        time.sleep(CHECK + 1)
+        expect(self.status(token) == 200 and members(self.site) == ["dora", "gina"], members(self.site))
+        return "in with the group, out at the next sign-in, in again at the next check"
 
     # Attacks. Each has the same without it beside it.
 
@@ -411,7 +432,7 @@ def settle(site: Site, provider: Provider, passwords: bool) -> None:
     }
     lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
     with (home / "config.toml").open("a") as file:
-        file.write(f"[accounts.sso]\n{lines}")
+        file.write(f'[accounts.sso]\n{lines}[accounts.sso.teams]\ndesigners = "design"\n')
 
 
 def main() -> int:
@@ -457,6 +478,7 @@ def main() -> int:
                 step("sign in and call a tool", "Python mcp", check.client)
                 step("sign in as a user without a password", "a browser", check.linked)
                 step("an admin by a group", "a browser", check.role)
+                step("a team by a group", "a browser", check.team)
                 step("another browser's sign-in", "an attack", check.other_browser)
                 step("a sign-in twice", "an attack", check.replay)
                 step("a code of another sign-in", "an attack", check.injected_code)

@@ -17,7 +17,7 @@ pub use name::{Email, Username};
 pub use password::Password;
 pub use scope::{Scope, Scopes};
 pub use team::{Invitation, Membership, Team, TeamId, TeamName, TeamRole};
-pub use user::User;
+pub use user::{User, UserQuota};
 
 /// The owner of a space: nothing of one owner is visible to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,6 +129,8 @@ pub struct Permissions {
     pub scopes: Scopes,
     /// The only skills that it reaches, by name; `None` for all.
     pub skills: Option<Arc<[String]>>,
+    /// The limits of its user.
+    pub quota: UserQuota,
     /// Its id, for the audit; `None` for the person of a local installation.
     pub credential: Option<Arc<str>>,
 }
@@ -139,6 +141,7 @@ impl Permissions {
         Self {
             scopes: Scopes::of_user(true),
             skills: None,
+            quota: UserQuota::default(),
             credential: None,
         }
     }

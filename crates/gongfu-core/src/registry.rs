@@ -11,13 +11,16 @@ pub mod family;
 mod hex;
 mod identity;
 pub mod link;
+mod newcomer;
 pub mod oauth;
 pub mod refresh_token;
 mod sign_in;
+mod space_change;
 pub mod sso;
 mod sweep;
 pub mod team;
 mod token;
+mod token_use;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,9 +29,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::hex::hex;
+use self::link::LinkSecret;
+use self::newcomer::newcomer_key;
 use self::sso::Sso;
+use self::token_use::LastUses;
 use crate::account::password::PasswordError;
-use crate::account::{Email, Password, User, UserId, Username};
+use crate::account::{Email, Password, User, UserId, UserQuota, Username};
 use crate::port::{
     Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
     Transactions, Version,
@@ -47,6 +53,8 @@ pub enum Registration {
     /// Nobody: an admin creates users.
     #[default]
     Closed,
+    /// People with a link of an admin.
+    Invited,
     /// Everybody who reaches the server.
     Open,
 }
@@ -96,6 +104,8 @@ pub struct Accounts {
     settings: Arc<AccountSettings>,
     /// The sign-in by the company's provider, where there is one.
     sso: Option<Arc<Sso>>,
+    /// The last uses of API tokens that aren't stored yet.
+    uses: Arc<LastUses>,
 }
 
 /// Why a change of an account is refused.
@@ -111,7 +121,7 @@ pub enum AccountError {
     #[error(transparent)]
     Password(#[from] PasswordError),
     /// Nobody may register.
-    #[error("this server's users are created by its admin")]
+    #[error("nobody may register here without a link of an admin")]
     RegistrationClosed,
     /// Nobody signs in by password.
     #[error("this server takes no passwords")]
@@ -231,6 +241,7 @@ impl Accounts {
             parts,
             settings: Arc::new(settings),
             sso: None,
+            uses: Arc::default(),
         }
     }
 
@@ -256,7 +267,7 @@ impl Accounts {
     /// # Errors
     /// Registration is closed, the address or the name is taken, or the password isn't good.
     pub async fn register(&self, new: NewUser) -> Result<User, AccountError> {
-        if self.settings.registration == Registration::Closed {
+        if self.settings.registration != Registration::Open {
             return Err(AccountError::RegistrationClosed);
         }
         self.needs_passwords()?;
@@ -272,6 +283,16 @@ impl Accounts {
     /// # Errors
     /// The address or the name is taken, or the password isn't good.
     pub async fn create(&self, new: NewUser, by: Option<&UserId>) -> Result<User, AccountError> {
+        self.create_with(new, by, None).await
+    }
+
+    /// The same with a link, which is used up.
+    async fn create_with(
+        &self,
+        new: NewUser,
+        by: Option<&UserId>,
+        link: Option<&LinkSecret>,
+    ) -> Result<User, AccountError> {
         let password = match new.password {
             Some(text) => {
                 let password = Password::new(text, &new.username, &new.email)?;
@@ -290,6 +311,7 @@ impl Accounts {
             is_admin: new.is_admin,
             password,
             provider: None,
+            quota: UserQuota::default(),
             generation: 0,
             created: now.0,
             updated: now.0,
@@ -305,6 +327,10 @@ impl Accounts {
             ];
             if user.is_admin {
                 writes.extend(self.admin_write(&user.id, true).await?);
+            }
+            if let Some(link) = link {
+                let found = self.found_newcomer(link).await?;
+                writes.push(Write::remove(newcomer_key(link)?, found.version));
             }
             match self
                 .commit(&writes, "user.create", by, &user.id, None)

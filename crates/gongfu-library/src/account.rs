@@ -104,7 +104,7 @@ struct Inner {
     records: Arc<dyn Transactions>,
     blobs: Arc<dyn Blobs>,
     checkout: Arc<Checkout>,
-    limits: StoreLimits,
+    limits: Mutex<StoreLimits>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
     /// Held by the one change that is made.
@@ -148,7 +148,7 @@ impl StoredSkills {
             checkout: Arc::new(Checkout::new(parts.folder)),
             records: parts.records,
             blobs: parts.blobs,
-            limits: parts.limits,
+            limits: Mutex::new(parts.limits),
             clock: parts.clock,
             state: Mutex::default(),
             writing: tokio::sync::Mutex::default(),
@@ -190,6 +190,17 @@ impl StoredSkills {
             by: Some(user.clone()),
             ..self.clone()
         }
+    }
+
+    /// Sets the most that the account may have from now on. What is there already stays.
+    pub fn set_limits(&self, limits: StoreLimits) {
+        let known = self.inner.limits.lock();
+        *known.unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    fn limits(&self) -> StoreLimits {
+        let known = self.inner.limits.lock();
+        *known.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the source of the skills another name.

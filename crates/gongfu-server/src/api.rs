@@ -37,9 +37,11 @@ mod credential;
 mod endpoint;
 mod idempotency;
 mod identity_cache;
+mod invite;
 mod json;
 mod openapi;
 mod page;
+mod quota;
 mod request;
 mod revocation;
 mod schema;
@@ -155,6 +157,10 @@ endpoints! {
     admin::AccountEnable,
     admin::AccountDisable,
     admin::AccountDelete,
+    invite::AccountInvite,
+    invite::AccountLink,
+    quota::QuotaRead,
+    quota::QuotaSet,
     team::ServerTeamList,
     team::ServerTeamDelete,
     team_member::ServerMemberChange,

@@ -6,6 +6,7 @@
 mod account;
 mod cookie;
 mod invite;
+mod join;
 mod language;
 mod login;
 mod new_password;
@@ -35,7 +36,9 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route(CALLBACK, get(sso::finish))
         .route(LOGOUT, post(login::leave))
         .route(path::INVITE, get(invite::show).post(invite::answer))
+        .route(path::JOIN, get(join::show).post(join::answer))
         .route(path::ACCOUNT, get(account::show))
+        .route(path::TEAM, get(account::show).post(account::join_team))
         .route(
             path::PASSWORD,
             get(account::show).post(account::change_password),

@@ -112,7 +112,7 @@ pub(crate) fn failed(error: AccountError) -> Failure {
         ),
         AccountError::RegistrationClosed => (
             "REGISTRATION_CLOSED",
-            "create the user with `gongfu user add`",
+            "create the user with `gongfu user add`, or set `accounts.registration` to `invited`",
         ),
         AccountError::PasswordsOff => (
             "PASSWORDS_OFF",

@@ -6,8 +6,7 @@ use super::{
     AccountError, Accounts, Claim, MAX_ATTEMPTS, StoredValue, Write, busy, email_key, key,
     unreadable, user_key, username_key,
 };
-use crate::account::User;
-use crate::account::{Email, Password, UserId, Username};
+use crate::account::{Email, Password, User, UserId, UserQuota, Username};
 use crate::port::{Comparison, PortError, RecordKey, Timestamp};
 
 impl Accounts {
@@ -149,6 +148,34 @@ impl Accounts {
             let admin = self.admin_write(id, is_active && user.is_admin);
             writes.extend(admin.await?);
             match self.commit(&writes, event, by, id, None).await {
+                Ok(()) => return Ok(user),
+                Err(PortError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(busy("user").into())
+    }
+
+    /// Sets the limits of a user.
+    ///
+    /// # Errors
+    /// There is no such user.
+    pub async fn set_quota(
+        &self,
+        id: &UserId,
+        quota: UserQuota,
+        by: Option<&UserId>,
+    ) -> Result<User, AccountError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let found = self.versioned_user(id).await?;
+            let mut user = found.value;
+            user.quota = quota;
+            user.updated = self.now().0;
+            let writes = [
+                Write::put(user_key(id)?, Some(found.version), &user)?,
+                self.count_change().await?,
+            ];
+            match self.commit(&writes, "user.quota", by, id, None).await {
                 Ok(()) => return Ok(user),
                 Err(PortError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),

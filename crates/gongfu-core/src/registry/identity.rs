@@ -7,7 +7,7 @@ use super::api_token::{self, ApiToken, ApiTokenRecord};
 use super::family::Family;
 use super::token::token_key;
 use super::{AccountError, Accounts, StoredValue, key};
-use crate::account::{Actor, Email, Owner, Permissions, Role, Scopes, User, UserId};
+use crate::account::{Actor, Email, Owner, Permissions, Role, Scopes, User, UserId, UserQuota};
 use crate::port::PortError;
 
 /// The kind of credential that a request carries.
@@ -34,6 +34,8 @@ pub struct Identity {
     pub skills: Option<Vec<String>>,
     /// The profile of its connections; `None` for the server's.
     pub profile: Option<String>,
+    /// The limits of the user.
+    pub quota: UserQuota,
     /// The credential.
     pub credential: Credential,
 }
@@ -75,6 +77,7 @@ impl Identity {
             permissions: Permissions {
                 scopes: self.scopes.clone(),
                 skills: self.skills.as_deref().map(Arc::from),
+                quota: self.quota,
                 credential: Some(format!("{kind}/{id}").into()),
             },
             member: None,
@@ -116,6 +119,7 @@ impl Accounts {
             is_admin: user.is_admin,
             skills: None,
             profile: None,
+            quota: user.quota,
             credential: Credential::SignIn(claims.sid),
         })
     }
@@ -154,6 +158,7 @@ impl Accounts {
             return Err(IdentityError::Expired);
         }
         let user = self.active(&record.user).await?;
+        self.uses.note(&record.user, &record.id, self.now());
         Ok(Identity {
             scopes: record.scopes.within(&Scopes::of_user(user.is_admin)),
             user: user.id,
@@ -161,6 +166,7 @@ impl Accounts {
             is_admin: user.is_admin,
             skills: record.skills,
             profile: record.profile,
+            quota: user.quota,
             credential: Credential::ApiToken(record.id),
         })
     }

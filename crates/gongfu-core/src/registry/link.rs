@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::hex::{hex, is_hex};
 use super::{AccountError, Accounts, MAX_ATTEMPTS, StoredValue, Write, busy, key, user_key};
 use crate::account::{Password, User, UserId};
-use crate::port::{PortError, RecordKey};
+use crate::port::{PortError, RecordKey, Timestamp};
 use crate::skill::Digest;
 
 /// The digits of a link.
@@ -54,7 +54,12 @@ struct LinkRecord {
 }
 
 impl Accounts {
-    /// Creates a link by which a user sets their password, for an admin or at the command line.
+    pub(super) fn new_link(&self) -> Result<LinkSecret, PortError> {
+        Ok(LinkSecret(hex(&self.random::<{ DIGITS / 2 }>()?)))
+    }
+
+    /// Creates a link by which a user sets their password, for an admin or at the command line; answers it, and the time
+    /// from which it is refused.
     ///
     /// # Errors
     /// There is no such user, or they are disabled.
@@ -62,7 +67,7 @@ impl Accounts {
         &self,
         user: &UserId,
         by: Option<&UserId>,
-    ) -> Result<LinkSecret, AccountError> {
+    ) -> Result<(LinkSecret, Timestamp), AccountError> {
         self.needs_passwords()?;
         let owner = self.user(user).await?;
         if !owner.is_active {
@@ -70,7 +75,7 @@ impl Accounts {
             return Err(AccountError::Invalid(why.to_owned()));
         }
         let now = self.now().0;
-        let secret = LinkSecret(hex(&self.random::<{ DIGITS / 2 }>()?));
+        let secret = self.new_link()?;
         let record = LinkRecord {
             user: user.clone(),
             generation: owner.generation,
@@ -81,7 +86,7 @@ impl Accounts {
             let mut writes = self.sweep("link", is_over).await?;
             writes.push(Write::put(secret.key()?, None, &record)?);
             match self.commit(&writes, "link.create", by, user, None).await {
-                Ok(()) => return Ok(secret),
+                Ok(()) => return Ok((secret, Timestamp(record.expires))),
                 Err(PortError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -36,7 +36,7 @@ pub struct SsoSettings {
     pub issuer: String,
     /// The name of the provider for people.
     pub name: String,
-    /// The team of each group.
+    /// The team of each group, by name or id.
     pub teams: BTreeMap<String, String>,
     /// The groups whose members are admins; empty where the server's own roles count.
     pub admins: BTreeSet<String>,
@@ -195,7 +195,34 @@ impl Accounts {
             PortError::Denied(why) => SsoError::Refused(why),
             error => error.into(),
         })?;
+        let groups = person.groups.clone().unwrap_or_default();
         let user = self.admit(sso, person).await?;
+        self.sync_teams(sso, &user.id, Some(&groups)).await?;
         Ok((user, begun.next))
+    }
+
+    /// Makes a user a member of the teams of their groups, and of no other that came from a group; `None` where the
+    /// provider says nothing of groups. A team that isn't there yet is left out.
+    async fn sync_teams(
+        &self,
+        sso: &Sso,
+        user: &UserId,
+        groups: Option<&[String]>,
+    ) -> Result<(), AccountError> {
+        let Some(groups) = groups else {
+            return Ok(());
+        };
+        let mut teams = BTreeSet::new();
+        for name in groups
+            .iter()
+            .filter_map(|group| sso.settings.teams.get(group))
+        {
+            match self.find_team(name).await {
+                Ok(team) => teams.extend([team.id]),
+                Err(AccountError::Unknown(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.set_synced_teams(user, &teams).await
     }
 }

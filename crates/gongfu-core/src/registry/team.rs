@@ -36,13 +36,6 @@ struct UserTeams {
     teams: BTreeSet<TeamId>,
 }
 
-/// The number of changes of names and members of any team.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TeamChanges {
-    changes: u64,
-}
-
 /// A team that was deleted, until its data is removed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,15 +161,6 @@ impl Accounts {
         }
         teams.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
         Ok(teams)
-    }
-
-    /// The number of changes of names and members of any team. What was kept of them is out of date when it differs.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn team_changes(&self) -> Result<u64, PortError> {
-        let changes: Option<StoredValue<TeamChanges>> = self.read(&changes_key()?).await?;
-        Ok(changes.map_or(0, |changes| changes.value.changes))
     }
 
     /// Gives a team another name. Its id and its skills stay.
@@ -329,18 +313,6 @@ impl Accounts {
         let team = self.read(&team_key(id)?).await?;
         team.ok_or(AccountError::Unknown("team"))
     }
-
-    /// The write that counts a change of teams.
-    async fn count_change(&self) -> Result<Write, PortError> {
-        let key = changes_key()?;
-        let before: Option<StoredValue<TeamChanges>> = self.read(&key).await?;
-        let version = before.as_ref().map(|before| before.version);
-        let changes = before.map_or(0, |before| before.value.changes);
-        let counted = TeamChanges {
-            changes: changes.wrapping_add(1),
-        };
-        Write::put(key, version, &counted)
-    }
 }
 
 fn team_key(id: &TeamId) -> Result<RecordKey, PortError> {
@@ -357,8 +329,4 @@ fn user_teams_key(user: &UserId) -> Result<RecordKey, PortError> {
 
 fn deletion_key(id: &TeamId) -> Result<RecordKey, PortError> {
     key("deleted-team", id.as_str())
-}
-
-fn changes_key() -> Result<RecordKey, PortError> {
-    Ok(RecordKey::new("team-changes")?)
 }

@@ -85,9 +85,9 @@ impl Quota {
         }
     }
 
-    /// Counts a run of a space; answers whether it is within the number of an hour.
-    fn count(&self, owner: &Owner, now: Timestamp) -> bool {
-        let Some(most) = self.per_hour else {
+    /// Counts a run of a space, of which so many are allowed in an hour; answers whether it is within them.
+    fn count(&self, owner: &Owner, most: Option<u32>, now: Timestamp) -> bool {
+        let Some(most) = most else {
             return true;
         };
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,10 +103,11 @@ impl Quota {
         true
     }
 
-    fn admit(&self, owner: &Owner) -> Option<Permit> {
+    /// Admits a run of a space, of which so many may run at once.
+    fn admit(&self, owner: &Owner, limit: usize) -> Option<Permit> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let count = running.entry(owner.clone()).or_default();
-        if *count >= self.limit {
+        if *count >= limit {
             return None;
         }
         *count += 1;
@@ -143,12 +144,15 @@ impl Stage for Quota {
     fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
         let mut admitted = Ok(());
         if passage.spec.access == Access::Execute {
-            let space = &passage.call.space;
-            passage.permit = self.admit(space.owner());
+            let (space, own) = (&passage.call.space, passage.call.actor.permissions.quota);
+            let limit = own.runs.and_then(|runs| usize::try_from(runs).ok());
+            let limit = limit.unwrap_or(self.limit);
+            let per_hour = own.runs_per_hour.or(self.per_hour);
+            passage.permit = self.admit(space.owner(), limit);
             if passage.permit.is_none() {
-                admitted = Err(Problem::TooManyRuns { limit: self.limit }.error());
-            } else if !self.count(space.owner(), space.now()) {
-                let limit = self.per_hour.unwrap_or_default();
+                admitted = Err(Problem::TooManyRuns { limit }.error());
+            } else if !self.count(space.owner(), per_hour, space.now()) {
+                let limit = per_hour.unwrap_or_default();
                 admitted = Err(Problem::RunsUsedUp { limit }.error());
             }
         }
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn runs_of_an_hour_are_counted_over_its_edge() {
         let quota = Quota::new(1).with_rate(4);
-        let count = |now: i64| quota.count(&Owner::Local, Timestamp(now));
+        let count = |now: i64| quota.count(&Owner::Local, quota.per_hour, Timestamp(now));
         let begun = 100 * HOUR + HOUR / 2;
         assert!((0..4).all(|after| count(begun + after)));
         assert!(!count(begun + 10));

@@ -59,10 +59,10 @@ impl StoredSkills {
             }
             state.entries.len()
         };
-        if skills >= self.inner.limits.skills {
+        if skills >= self.limits().skills {
             return Err(PortError::Full(format!(
                 "an account has at most {} skills; delete one first",
-                self.inner.limits.skills
+                self.limits().skills
             )));
         }
         self.store(
@@ -223,7 +223,7 @@ impl StoredSkills {
     }
 
     fn check_limits(&self, contents: &Contents, before: Option<&Entry>) -> Result<(), PortError> {
-        let limits = self.inner.limits;
+        let limits = self.limits();
         let size = |bytes: &[u8]| bytes.len() as u64;
         if contents.len() > limits.files {
             return Err(PortError::Denied(format!(

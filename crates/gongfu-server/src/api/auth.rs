@@ -2,7 +2,8 @@
 
 use gongfu_core::account::{Email, User, Username};
 use gongfu_core::port::Timestamp;
-use gongfu_core::registry::{NewUser, SignIn, SignInError};
+use gongfu_core::registry::link::LinkSecret;
+use gongfu_core::registry::{AccountError, NewUser, SignIn, SignInError};
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,7 @@ impl From<SignIn> for TokenReply {
     }
 }
 
-/// Create an account, where the server lets everybody.
+/// Create an account, where the server lets everybody, or with an invitation of an admin.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuthRegister {
@@ -86,6 +87,9 @@ pub(super) struct AuthRegister {
     /// The password: any characters, and none that everybody tries first.
     #[schemars(length(min = 8, max = 128), extend("format" = "password", "example" = "three unrelated words"))]
     password: String,
+    /// The secret of a link, where an admin invites people.
+    #[schemars(length(min = 1, max = 200))]
+    invitation: Option<String>,
 }
 
 impl Endpoint for AuthRegister {
@@ -118,7 +122,20 @@ impl Endpoint for AuthRegister {
             password: Some(self.password),
             is_admin: false,
         };
-        let user = context.accounts().register(new).await?;
+        let user = match &self.invitation {
+            None => context.accounts().register(new).await?,
+            Some(invitation) => {
+                let secret = LinkSecret::parse(invitation);
+                let why = "it was used, has expired or never was";
+                let unknown = || Problem::field("invitation", why);
+                let secret = secret.ok_or_else(unknown)?;
+                let registered = context.accounts().register_by_link(&secret, new).await;
+                registered.map_err(|error| match error {
+                    AccountError::Unknown(_) => unknown(),
+                    error => error.into(),
+                })?
+            }
+        };
         Ok(Answer::from(UserReply::from(user)))
     }
 }

@@ -107,7 +107,13 @@ pub(crate) async fn authenticate_mcp(
         }
         found
     };
-    match found {
+    let allowed = found.and_then(|identity| {
+        let (Credential::ApiToken(id) | Credential::SignIn(id)) = &identity.credential;
+        let allowed = api.parts.rates.request_allowed(id);
+        allowed.map_err(Problem::RateLimited)?;
+        Ok(identity)
+    });
+    match allowed {
         Ok(identity) => {
             request.extensions_mut().insert(Arc::clone(&identity));
             let response = next.run(request).await;

@@ -28,7 +28,7 @@ pub(super) struct ListedToken {
     is_active: bool,
     /// The time from which it is refused (RFC 3339); null for never.
     expires_at: Option<String>,
-    /// The time of its last use; null while that isn't recorded.
+    /// The time of its last use (RFC 3339), which a crash may lose for a minute; null before the first.
     last_used_at: Option<String>,
     /// The time of creation (RFC 3339).
     created_at: String,
@@ -41,12 +41,12 @@ pub(super) struct ListedToken {
 }
 
 impl ListedToken {
-    fn of(record: ApiTokenRecord, now: Timestamp) -> Self {
+    fn of(record: ApiTokenRecord, used: Option<Timestamp>, now: Timestamp) -> Self {
         let scopes = record.scopes.iter();
         Self {
             is_active: !record.is_expired(now) && !record.is_revoked,
             expires_at: record.expires.map(|expires| Timestamp(expires).to_string()),
-            last_used_at: None,
+            last_used_at: used.map(|used| used.to_string()),
             created_at: Timestamp(record.created).to_string(),
             scopes: scopes.map(|scope| scope.as_str().to_owned()).collect(),
             id: record.id,
@@ -87,11 +87,17 @@ impl Endpoint for TokenList {
     type Reply = TokenPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<TokenPage>, Problem> {
-        let tokens = context.accounts().tokens(&context.identity()?.user).await?;
+        let user = &context.identity()?.user;
+        let tokens = context.accounts().tokens(user).await?;
+        let uses = context.accounts().last_uses(user).await?;
         let (total, now) = (tokens.len(), context.now());
         let limit = self.limit.unwrap_or(20).min(MAX_PAGE);
         let page = tokens.into_iter().skip(self.skip).take(limit);
-        let items = page.map(|token| ListedToken::of(token, now)).collect();
+        let items = page.map(|token| {
+            let used = uses.get(&token.id).copied();
+            ListedToken::of(token, used, now)
+        });
+        let items = items.collect();
         Ok(Answer::from(TokenPage { items, total }))
     }
 }
@@ -172,7 +178,7 @@ impl Endpoint for TokenCreate {
         let location = format!("{}/{}", Self::PATH, record.id);
         let reply = CreatedToken {
             token: token.as_str().to_owned(),
-            listed: ListedToken::of(record, context.now()),
+            listed: ListedToken::of(record, None, context.now()),
         };
         Ok(Answer::from(reply).location(location))
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use gongfu_core::account::{Scope, User};
+use gongfu_core::account::{Scope, TeamId, User};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::browser::BrowserSession;
+use gongfu_core::registry::team::InvitationSecret;
 use gongfu_core::registry::{AccountError, NewToken};
 use http::StatusCode;
 
@@ -86,6 +87,7 @@ pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Res
     let done = visit.parameter("done").unwrap_or_default();
     let notice = match done.as_str() {
         "password" => Notice::Done(Text::PasswordDone),
+        "joined" => Notice::Done(Text::JoinedTeam),
         thing => EndedThing::parse(thing).map_or(Notice::None, |thing| Notice::Done(thing.done())),
     };
     view::page(&visit, &session, &user, StatusCode::OK, notice).await
@@ -136,7 +138,31 @@ pub(super) async fn create_token(State(site): State<Arc<Site>>, request: Request
     }
 }
 
-/// Ends a session or a connection, or revokes a token.
+/// Joins a team by an invitation.
+pub(super) async fn join_team(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let action = match Action::of(site, request).await {
+        Ok(action) => action,
+        Err(response) => return response,
+    };
+    let over = || action.refused(Notice::Wrong(Text::InvitationOver));
+    let secret = InvitationSecret::parse(action.fields.get("invitation").trim());
+    let Some(secret) = secret else {
+        return over().await;
+    };
+    match action
+        .visit
+        .site
+        .accounts()
+        .join(&secret, &action.user.id)
+        .await
+    {
+        Ok(_) => action.visit.to_page(&format!("{ACCOUNT}?done=joined")),
+        Err(AccountError::Unknown(_)) => over().await,
+        Err(error) => action.failed(error).await,
+    }
+}
+
+/// Ends a session or a connection, revokes a token, or leaves a team.
 pub(super) async fn end(State(site): State<Arc<Site>>, request: Request) -> Response {
     let action = match Action::of(site, request).await {
         Ok(action) => action,
@@ -150,6 +176,13 @@ pub(super) async fn end(State(site): State<Arc<Site>>, request: Request) -> Resp
         EndedThing::Token => site.accounts().revoke_token(user, id).await,
         EndedThing::Session => site.accounts().end_browser(user, id).await,
         EndedThing::Connection => site.server.disconnect(user, id).await,
+        EndedThing::Membership => match TeamId::new(id) {
+            Ok(team) => {
+                let left = site.accounts().remove_member(&team, user, Some(user));
+                left.await.map(drop)
+            }
+            Err(_) => Err(AccountError::Unknown("team")),
+        },
     };
     match ended {
         Ok(()) if id == action.session.id.as_str() => action.visit.to_page(LOGIN),

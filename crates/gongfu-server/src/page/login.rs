@@ -27,6 +27,7 @@ pub(super) async fn show(State(site): State<Arc<Site>>, request: Request) -> Res
     let notice = match visit.parameter("done").as_deref() {
         Some("left") => Some(Text::LeftDone),
         Some("password") => Some(Text::PasswordSetDone),
+        Some("joined") => Some(Text::JoinedDone),
         _ => None,
     };
     form(&visit, StatusCode::OK, "", &next, None, notice)

@@ -99,6 +99,13 @@ texts! {
     PasswordCommon: "This password is on the lists that attackers try first. Use several unrelated words.", "该密码在攻击者最先尝试的列表中，请使用几个不相关的词。";
     PasswordName: "A password isn't the user name or the e-mail address.", "密码不能是用户名或邮箱地址。";
     Save: "Save", "保存";
+    CreateAccount: "Create your account", "创建账户";
+    JoinHelp: "You are invited to this server. The link is good for one account.", "你受邀使用此服务器，此链接只能创建一个账户。";
+    JoinedDone: "Your account is ready. Sign in to it.", "账户已创建，请登录。";
+    EmailWrong: "This isn't an e-mail address.", "这不是有效的邮箱地址。";
+    EmailTaken: "An account has this e-mail address already.", "已有账户使用此邮箱地址。";
+    UsernameWrong: "A user name has 3 to 64 letters, digits, dots, hyphens or underscores.", "用户名为 3 到 64 个字母、数字、点、连字符或下划线。";
+    UsernameTaken: "An account has this user name already.", "此用户名已被使用。";
     LinkOver: "This link was used or has expired. Ask an admin for another one.", "此链接已使用或已过期，请向管理员索取新的链接。";
 
     // Account.
@@ -131,6 +138,18 @@ texts! {
     Sessions: "Browser sessions", "浏览器会话";
     ThisSession: "this one", "当前会话";
     SessionDone: "The session is ended.", "会话已结束。";
+    Teams: "Teams", "团队";
+    TeamsHelp: "Members see the skills of a team. Its maintainers change them, and invite others.", "成员可以看到团队的技能，维护者可以修改技能并邀请他人。";
+    TeamMember: "member", "成员";
+    TeamMaintainer: "maintainer", "维护者";
+    TeamSkills: "skills as {}/NAME", "技能名为 {}/名称";
+    Leave: "Leave", "退出";
+    LeaveNamed: "Leave {}", "退出 {}";
+    LeftTeam: "You left the team.", "你已退出团队。";
+    JoinTeam: "Join", "加入";
+    JoinedTeam: "You are in the team.", "你已加入团队。";
+    Invitation: "Invitation to a team", "团队邀请码";
+    InvitationOver: "This invitation was used, taken back or has expired.", "此邀请码已使用、已撤回或已过期。";
     Nothing: "None.", "暂无。";
     Since: "since {}", "始于 {}";
     LastSeen: "last seen {}", "最近活动 {}";

@@ -121,8 +121,8 @@ fn link_sets_a_password_once() {
     let server = Server::new();
     let ann = server.register("ann").unwrap();
     let session = begin(&server, &ann);
-    let link = now(server.accounts.create_link(&ann.id, None)).unwrap();
-    let other = now(server.accounts.create_link(&ann.id, None)).unwrap();
+    let link = now(server.accounts.create_link(&ann.id, None)).unwrap().0;
+    let other = now(server.accounts.create_link(&ann.id, None)).unwrap().0;
     assert_eq!(now(server.accounts.user_of_link(&link)).unwrap().id, ann.id);
     let set = |link: &LinkSecret, text: &str| now(server.accounts.use_link(link, text.to_owned()));
     assert!(matches!(
@@ -153,7 +153,7 @@ fn link_ends_after_a_day_and_with_its_user() {
     let server = Server::new();
     server.create("admin", true);
     let ann = server.register("ann").unwrap();
-    let link = || now(server.accounts.create_link(&ann.id, None)).unwrap();
+    let link = || now(server.accounts.create_link(&ann.id, None)).unwrap().0;
     let is_good = |link: &LinkSecret| now(server.accounts.user_of_link(link)).is_ok();
     let old = link();
     server.clock.advance(24 * HOUR - 1);

@@ -4,6 +4,7 @@
 mod browser;
 mod durable;
 mod fixture;
+mod newcomer;
 mod oauth;
 mod sign_in;
 mod skills;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gongfu_core::account::User;
+use gongfu_core::account::{TeamName, User};
 use gongfu_core::port::{PortError, ProviderPerson, Records as _};
 use gongfu_core::registry::sso::{SsoAnswer, SsoError, SsoSettings};
 use gongfu_core::registry::{AccountError, IdentityError, NewToken, NewUser, SignInError};
@@ -149,7 +149,6 @@ fn first_sign_in_creates_a_user_with_a_free_name() {
     assert!(user.password.is_none() && !user.is_admin);
     assert_eq!(company.last_event(), "sso.create");
     let records = company.records();
-    assert!(records.contains("\"teams\":[\"platform\"]"), "{records}");
     // The refresh token is there, and not for everybody who reads the records.
     assert!(records.contains("refresh_token"), "{records}");
     assert!(!records.contains("refresh-1"), "{records}");
@@ -280,7 +279,7 @@ fn answer_is_good_once_in_its_browser_for_its_sign_in() {
 }
 
 #[test]
-fn groups_decide_who_is_an_admin() {
+fn groups_decide_the_role_and_the_teams() {
     let company = Company::new();
     let olga = company.sign_in_as(provider_person("olga", &["staff"]));
     let olga = olga.unwrap();
@@ -292,7 +291,14 @@ fn groups_decide_who_is_an_admin() {
             .unwrap()
             .is_admin
     );
-    company.server.create("root", true);
+    let root = company.server.create("root", true);
+    let sales = TeamName::new("sales").unwrap();
+    now(company.server.accounts.create_team(sales, &root.id, None)).unwrap();
+    let teams = || {
+        let teams = now(company.server.accounts.teams_of(&olga.id)).unwrap();
+        let names = teams.into_iter().map(|team| team.name.to_string());
+        names.collect::<Vec<String>>()
+    };
     assert!(
         !company
             .sign_in_as(provider_person("olga", &[]))
@@ -319,9 +325,11 @@ fn groups_decide_who_is_an_admin() {
     };
     assert!(check(None));
     assert!(!check(Some(&["sales"])));
-    assert!(company.records().contains("\"teams\":[\"sales\"]"));
+    assert_eq!(teams(), ["sales"]);
     assert!(!check(None));
-    assert!(company.records().contains("\"teams\":[\"sales\"]"));
+    assert_eq!(teams(), ["sales"]);
+    assert!(!check(Some(&["skills"])));
+    assert_eq!(teams(), Vec::<String>::new());
     // Without such groups, roles are the server's own.
     let company = Company::with(SsoSettings {
         admins: [].into(),

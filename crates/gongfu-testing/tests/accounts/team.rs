@@ -45,7 +45,7 @@ impl Server {
     }
 
     fn changes(&self) -> u64 {
-        now(self.accounts.team_changes()).unwrap()
+        now(self.accounts.space_changes()).unwrap()
     }
 }
 

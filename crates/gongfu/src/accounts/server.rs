@@ -73,6 +73,11 @@ impl<'a> AccountServer<'a> {
             tracing::warn!(
                 "there are no users yet: `gongfu user add NAME --email ADDRESS --admin`"
             );
+            let link = open.accounts.invite_first_admin().await;
+            if let Some(secret) = link.map_err(super::failed)? {
+                let issuer = issuer.trim_end_matches('/');
+                eprintln!("first admin: {issuer}/join/{}", secret.as_str());
+            }
         }
         let folders = Folders::of(home, config, environment)?;
         let accounts = Arc::clone(&open);
@@ -80,6 +85,9 @@ impl<'a> AccountServer<'a> {
             loop {
                 if let Err(error) = remove_deleted(&accounts, &folders).await {
                     tracing::warn!("{error:#}");
+                }
+                if let Err(error) = accounts.accounts.store_uses().await {
+                    tracing::warn!(%error, "the last uses of tokens aren't stored");
                 }
                 tokio::time::sleep(REMOVAL_INTERVAL).await;
             }
@@ -199,6 +207,9 @@ impl<'a> AccountServer<'a> {
     /// Finishes what is written, and closes the database.
     pub(crate) async fn stop(self) {
         self.tasks.iter().for_each(JoinHandle::abort);
+        if let Err(error) = self.open.accounts.store_uses().await {
+            tracing::warn!(%error, "the last uses of tokens aren't stored");
+        }
         if let Err(error) = self.open.database.close().await {
             tracing::warn!(%error, "the database wasn't closed");
         }

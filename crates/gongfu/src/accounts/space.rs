@@ -45,7 +45,7 @@ impl AccountSpaces {
     pub(crate) fn new(shared: SharedParts, accounts: Accounts, teams: Arc<TeamWatch>) -> Self {
         let shared = Arc::new(shared);
         Self {
-            stores: Arc::new(AccountStores::new(Arc::clone(&shared))),
+            stores: Arc::new(AccountStores::new(Arc::clone(&shared), accounts.clone())),
             shared,
             accounts,
             teams,
@@ -103,7 +103,8 @@ impl AccountSpaces {
             Owner::User(user) => {
                 let (watch, stores) = (Arc::clone(&self.teams), Arc::clone(&self.stores));
                 let operator = shared.skills.clone();
-                let shares = TeamShares::new(user.clone(), watch, stores, operator);
+                stores.limit(&own, user).await?;
+                let shares = TeamShares::new(user.clone(), own.clone(), watch, stores, operator);
                 AccountSkills::new(own, Arc::new(shares))
             }
             Owner::Team(_) | Owner::Local => AccountSkills::alone(own),

@@ -3,25 +3,30 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gongfu_core::account::Owner;
+use gongfu_core::account::{Owner, UserId};
 use gongfu_core::port::PortError;
-use gongfu_library::{StoreParts, StoredSkills, WeakSkills};
+use gongfu_core::registry::{AccountError, Accounts};
+use gongfu_library::{StoreLimits, StoreParts, StoredSkills, WeakSkills};
 use gongfu_records::FileBlobs;
 use tokio::sync::OwnedMutexGuard;
 
 use super::part::SharedParts;
 
+const MIB: u64 = 1024 * 1024;
+
 /// The stores that somebody uses: there is never a second one of an owner.
 pub(super) struct AccountStores {
     shared: Arc<SharedParts>,
+    accounts: Accounts,
     open: Mutex<HashMap<Owner, WeakSkills>>,
     openers: Openers,
 }
 
 impl AccountStores {
-    pub(super) fn new(shared: Arc<SharedParts>) -> Self {
+    pub(super) fn new(shared: Arc<SharedParts>, accounts: Accounts) -> Self {
         Self {
             shared,
+            accounts,
             open: Mutex::default(),
             openers: Openers::default(),
         }
@@ -63,6 +68,29 @@ impl AccountStores {
     fn known(&self, owner: &Owner) -> Option<StoredSkills> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.get(owner)?.upgrade()
+    }
+
+    /// Lets a user have as much as their limits say now.
+    ///
+    /// # Errors
+    /// The accounts can't be read.
+    pub(super) async fn limit(&self, store: &StoredSkills, user: &UserId) -> Result<(), PortError> {
+        let quota = match self.accounts.user(user).await {
+            Ok(user) => user.quota,
+            // Somebody who was deleted meanwhile stores nothing more.
+            Err(AccountError::Unknown(_)) => return Ok(()),
+            Err(error) => return Err(PortError::Unavailable(error.to_string())),
+        };
+        let usual = self.shared.store_limits;
+        let skills = quota.skills.and_then(|skills| usize::try_from(skills).ok());
+        store.set_limits(StoreLimits {
+            skills: skills.unwrap_or(usual.skills),
+            bytes: quota
+                .skills_mib
+                .map_or(usual.bytes, |mib| u64::from(mib) * MIB),
+            ..usual
+        });
+        Ok(())
     }
 
     /// The content of an owner.

@@ -1,4 +1,4 @@
-//! The teams of users, as their spaces see them: somebody who joins or leaves sees it within half a second.
+//! The teams and limits of users, as their spaces see them: a change counts within half a second.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use gongfu_core::account::{Owner, TeamId, TeamName, UserId};
 use gongfu_core::port::{Materialize, Pending, PortError, SkillStore};
 use gongfu_core::registry::Accounts;
-use gongfu_library::{AccountSkills, SharedSkills, Shares};
+use gongfu_library::{AccountSkills, SharedSkills, Shares, StoredSkills};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -45,7 +45,7 @@ impl TeamWatch {
     /// # Errors
     /// The store fails.
     pub(crate) async fn look(&self) -> Result<(), PortError> {
-        let changes = self.accounts.team_changes().await?;
+        let changes = self.accounts.space_changes().await?;
         self.changes.send_if_modified(|known| {
             let is_new = *known != changes;
             *known = changes;
@@ -69,6 +69,8 @@ pub(super) fn source_of(name: &TeamName) -> String {
 /// Those who share skills with a user: the user's teams, then the operator.
 pub(super) struct TeamShares {
     user: UserId,
+    /// The user's own skills, whose limits may change.
+    own: StoredSkills,
     watch: Arc<TeamWatch>,
     stores: Arc<AccountStores>,
     operator: SharedSkills,
@@ -88,12 +90,14 @@ struct TeamList {
 impl TeamShares {
     pub(super) fn new(
         user: UserId,
+        own: StoredSkills,
         watch: Arc<TeamWatch>,
         stores: Arc<AccountStores>,
         operator: SharedSkills,
     ) -> Self {
         Self {
             user,
+            own,
             watch,
             stores,
             known: Mutex::new(TeamList {
@@ -113,6 +117,7 @@ impl TeamShares {
         if before.changes == Some(changes) {
             return Ok(before.shares);
         }
+        self.stores.limit(&self.own, &self.user).await?;
         let teams = self.watch.accounts.teams_of(&self.user).await;
         let teams = teams.map_err(|error| PortError::Unavailable(error.to_string()))?;
         let mut shares = Vec::with_capacity(teams.len() + 1);

@@ -36,6 +36,19 @@ pub(crate) enum UserCommand {
         #[arg(long)]
         password_stdin: bool,
     },
+    /// Create a link by which a user sets a password, such as one who lost theirs; good for a day
+    Link {
+        /// The user, by name, e-mail address or id
+        user: String,
+    },
+    /// Create a link by which somebody creates their account; good for a week
+    ///
+    /// The settings must let people with a link register: `accounts.registration = "invited"`.
+    Invite {
+        /// Let the user manage users and the server
+        #[arg(long)]
+        admin: bool,
+    },
     /// Delete a user with all their skills and files
     #[command(alias = "rm", alias = "remove")]
     Delete {

@@ -1,4 +1,4 @@
-//! `gongfu user add|list|disable|passwd|delete`: the users of a server with accounts.
+//! `gongfu user add|list|disable|passwd|link|invite|delete`: the users of a server with accounts.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -34,6 +34,8 @@ pub(crate) fn run(
             user,
             password_stdin,
         } => set_password(&user, password_stdin, environment, terminal),
+        UserCommand::Link { user } => link(&user, environment, terminal),
+        UserCommand::Invite { admin } => invite(admin, environment, terminal),
         UserCommand::Delete { user, yes } => delete(&user, yes, environment, terminal),
     }
 }
@@ -142,6 +144,32 @@ fn set_password(
         Ok(user)
     })?;
     terminal.line(&format!("changed the password of {}", user.username))?;
+    Ok(Outcome::Good)
+}
+
+fn link(user: &str, environment: &Environment, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let (secret, _) = with_accounts(environment, async |open| {
+        let user = find(open, user).await?;
+        let created = open.accounts.create_link(&user.id, None).await;
+        Ok(created.map_err(failed)?)
+    })?;
+    terminal.line(&format!("/invite/{}", secret.as_str()))?;
+    terminal.note("send it with the server's URL in front; it is good for one use, within a day");
+    Ok(Outcome::Good)
+}
+
+fn invite(
+    is_admin: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let (secret, _) = with_accounts(environment, async |open| {
+        let invited = open.accounts.invite_newcomer(is_admin, None).await;
+        Ok(invited.map_err(failed)?)
+    })?;
+    terminal.line(&format!("/join/{}", secret.as_str()))?;
+    terminal
+        .note("send it with the server's URL in front; it is good for one account, within a week");
     Ok(Outcome::Good)
 }
 

@@ -15,8 +15,8 @@ const MIB: u64 = 1024 * 1024;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AccountSection {
-    /// The people who may register: `closed` for nobody, so that an admin creates users; `open` for everybody who reaches
-    /// the server.
+    /// The people who may register: `closed` for nobody, so that an admin creates users; `invited` for people with a link of an
+    /// admin; `open` for everybody who reaches the server.
     pub(crate) registration: RegistrationSetting,
     /// The database, such as `sqlite:/var/lib/gongfu/server.db`; without it `server.db` in gongfu's home.
     pub(crate) database: Option<String>,
@@ -56,6 +56,8 @@ pub(crate) enum RegistrationSetting {
     /// Nobody: an admin creates users.
     #[default]
     Closed,
+    /// People with a link of an admin.
+    Invited,
     /// Everybody who reaches the server.
     Open,
 }
@@ -95,6 +97,7 @@ impl From<RegistrationSetting> for Registration {
     fn from(setting: RegistrationSetting) -> Self {
         match setting {
             RegistrationSetting::Closed => Self::Closed,
+            RegistrationSetting::Invited => Self::Invited,
             RegistrationSetting::Open => Self::Open,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct SsoSection {
     pub(crate) scopes: Vec<String>,
     /// The claim with the groups of a user.
     pub(crate) groups_claim: String,
-    /// The team of each group: its members are members of the team.
+    /// The team of each group, by name or by the id that stays when it is renamed: its members are members of the team.
     pub(crate) teams: BTreeMap<String, String>,
     /// Groups whose members are admins, and nobody else; empty to make admins with gongfu.
     pub(crate) admins: Vec<String>,

@@ -1,6 +1,7 @@
 //! `gongfu serve --accounts` from outside: users who have nothing of each other, over the command line, REST and MCP.
 
 mod credential;
+mod limit;
 mod operator;
 mod space;
 mod team;
@@ -26,8 +27,13 @@ fn password(name: &str) -> String {
 }
 
 fn add(fixture: &Fixture, name: &str) {
+    add_with(fixture, name, &[]);
+}
+
+fn add_with(fixture: &Fixture, name: &str, more: &[&str]) {
     let email = format!("{name}@example.com");
     let add = ["user", "add", name, "--email", &email, "--password-stdin"];
+    let add = add.iter().chain(more);
     fixture.gongfu(add).reading(password(name)).good();
 }
 

@@ -6,7 +6,7 @@ use super::super::{
 };
 use super::record::{identity, identity_key};
 use super::{Sso, SsoError};
-use crate::account::{Email, User, UserId, Username};
+use crate::account::{Email, User, UserId, UserQuota, Username};
 use crate::port::{PortError, ProviderPerson, Version};
 
 /// The most numbers that are tried behind a name that is taken.
@@ -135,6 +135,7 @@ impl Accounts {
             is_admin: false,
             password: None,
             provider: None,
+            quota: UserQuota::default(),
             generation: 0,
             created: now,
             updated: now,

@@ -133,14 +133,23 @@ impl Accounts {
             return Ok(());
         };
         let word = match sso.provider.refresh(&record.value.subject, &token).await {
-            Ok(person) => Word::Vouches(person),
+            Ok(person) => {
+                let synced = self.sync_teams(sso, user, person.groups.as_deref());
+                synced.await.map_err(AccountError::into_store)?;
+                Word::Vouches(person)
+            }
             Err(PortError::Denied(_)) => Word::Refuses,
             Err(_) => {
                 sso.failed.store(self.now().0, Ordering::Relaxed);
                 return Ok(());
             }
         };
-        self.note(sso, user, &record.value, &word).await
+        self.note(sso, user, &record.value, &word).await?;
+        if matches!(word, Word::Refuses) {
+            let left = self.sync_teams(sso, user, Some(&[]));
+            left.await.map_err(AccountError::into_store)?;
+        }
+        Ok(())
     }
 
     /// Commits what the provider says of a user, unless they signed in again since it was asked.

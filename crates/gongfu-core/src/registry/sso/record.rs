@@ -1,7 +1,5 @@
 //! The record of a user at the company's provider, and what it decides.
 
-use std::collections::BTreeSet;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -25,9 +23,6 @@ pub(super) struct SsoRecord {
     /// The refresh token, encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
-    /// The teams of their groups.
-    #[serde(default)]
-    pub(super) teams: BTreeSet<String>,
     /// True once the provider refused them, until they sign in there again.
     #[serde(default)]
     pub(super) is_refused: bool,
@@ -48,12 +43,6 @@ pub(super) fn record_key(user: &UserId) -> Result<RecordKey, PortError> {
 }
 
 impl SsoSettings {
-    /// The teams of groups.
-    pub(super) fn teams_of(&self, groups: &[String]) -> BTreeSet<String> {
-        let teams = groups.iter().filter_map(|group| self.teams.get(group));
-        teams.cloned().collect()
-    }
-
     /// The role that groups give, true for an admin; `None` where the server's own roles count.
     pub(super) fn is_admin(&self, groups: &[String]) -> Option<bool> {
         let is_listed = |group: &String| self.admins.contains(group);
@@ -106,7 +95,6 @@ impl Accounts {
             subject: person.subject.clone(),
             checked: 0,
             refresh_token: None,
-            teams: BTreeSet::new(),
             is_refused: false,
         });
         let mut record = SsoRecord {
@@ -118,20 +106,18 @@ impl Accounts {
             record.refresh_token = Some(self.seal_refresh_token(&user.id, token)?);
         }
         let mut writes = Vec::new();
-        if let Some(groups) = &person.groups {
-            record.teams = settings.teams_of(groups);
-            if let Some(is_admin) = settings.is_admin(groups)
-                && is_admin != user.is_admin
-            {
-                match self.admin_write(&user.id, is_admin && user.is_active).await {
-                    Ok(write) => {
-                        user.is_admin = is_admin;
-                        writes.extend(write);
-                    }
-                    // A server keeps its last admin, whatever a group says.
-                    Err(AccountError::LastAdmin) => {}
-                    Err(error) => return Err(error),
+        if let Some(groups) = &person.groups
+            && let Some(is_admin) = settings.is_admin(groups)
+            && is_admin != user.is_admin
+        {
+            match self.admin_write(&user.id, is_admin && user.is_active).await {
+                Ok(write) => {
+                    user.is_admin = is_admin;
+                    writes.extend(write);
                 }
+                // A server keeps its last admin, whatever a group says.
+                Err(AccountError::LastAdmin) => {}
+                Err(error) => return Err(error),
             }
         }
         writes.push(Write::put(record_key(&user.id)?, version, &record)?);

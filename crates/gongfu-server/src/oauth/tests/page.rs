@@ -9,8 +9,9 @@ use super::{PASSWORD, Server, authorize, authorize_path, with};
 
 /// The path of a one-time link for ann.
 fn link(server: &Server) -> String {
-    let secret: LinkSecret =
-        now(server.oauth.accounts().create_link(&server.ann.id, None)).unwrap();
+    let secret: LinkSecret = now(server.oauth.accounts().create_link(&server.ann.id, None))
+        .unwrap()
+        .0;
     format!("/invite/{}", secret.as_str())
 }
 

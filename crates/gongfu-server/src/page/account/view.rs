@@ -1,7 +1,7 @@
 //! The account page as HTML.
 
 use axum::response::Response;
-use gongfu_core::account::{Scope, Scopes, User};
+use gongfu_core::account::{Scope, Scopes, Team, TeamRole, User};
 use gongfu_core::port::PortError;
 use gongfu_core::registry::AccountError;
 use gongfu_core::registry::api_token::{ApiToken, ApiTokenRecord, MAX_NAME};
@@ -11,7 +11,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use crate::page::new_password::new_password_fields;
-use crate::page::path::{END, PASSWORD, TOKEN};
+use crate::page::path::{END, PASSWORD, TEAM, TOKEN};
 use crate::page::text::{Text, scope_text};
 use crate::page::visit::{Holder, Page, Visit, fill, time, token_field};
 
@@ -24,11 +24,18 @@ pub(super) enum EndedThing {
     Token,
     Session,
     Connection,
+    Membership,
 }
 
 impl EndedThing {
     pub(super) fn parse(name: &str) -> Option<Self> {
-        let mut all = [Self::Token, Self::Session, Self::Connection].into_iter();
+        let all = [
+            Self::Token,
+            Self::Session,
+            Self::Connection,
+            Self::Membership,
+        ];
+        let mut all = all.into_iter();
         all.find(|thing| thing.name() == name)
     }
 
@@ -37,6 +44,7 @@ impl EndedThing {
             Self::Token => "token",
             Self::Session => "session",
             Self::Connection => "connection",
+            Self::Membership => "membership",
         }
     }
 
@@ -45,6 +53,7 @@ impl EndedThing {
             Self::Token => Text::TokenDone,
             Self::Session => Text::SessionDone,
             Self::Connection => Text::ConnectionDone,
+            Self::Membership => Text::LeftTeam,
         }
     }
 }
@@ -65,6 +74,7 @@ struct Lists {
     tokens: Vec<ApiTokenRecord>,
     connections: Vec<Connection>,
     sessions: Vec<BrowserSession>,
+    teams: Vec<Team>,
 }
 
 /// The page.
@@ -82,6 +92,7 @@ pub(super) async fn page(
     let body = html! {
         (top(visit, &notice))
         (profile(visit, user))
+        (teams(visit, user, &lists.teams))
         (connections(visit, &lists.connections))
         (tokens(visit, user, &lists.tokens))
         (sessions(visit, session, &lists.sessions))
@@ -92,14 +103,15 @@ pub(super) async fn page(
 
 async fn lists(visit: &Visit, user: &User) -> Result<Lists, PortError> {
     let (server, accounts) = (&visit.site.server, visit.site.accounts());
-    let tokens = accounts.tokens(&user.id).await;
+    let store = |error| match error {
+        AccountError::Store(error) => error,
+        error => PortError::Other(error.into()),
+    };
     Ok(Lists {
-        tokens: tokens.map_err(|error| match error {
-            AccountError::Store(error) => error,
-            error => PortError::Other(error.into()),
-        })?,
+        tokens: accounts.tokens(&user.id).await.map_err(store)?,
         connections: server.connections(user).await?,
         sessions: accounts.browsers(user).await?,
+        teams: accounts.teams_of(&user.id).await.map_err(store)?,
     })
 }
 
@@ -129,6 +141,37 @@ fn profile(visit: &Visit, user: &User) -> Markup {
                 @if user.is_admin {
                     dt { (visit.text(Text::IsAdmin)) } dd { (visit.text(Text::Admin)) }
                 }
+            }
+        }
+    }
+}
+
+fn teams(visit: &Visit, user: &User, teams: &[Team]) -> Markup {
+    html! {
+        section aria-labelledby="teams" {
+            h2 id="teams" { (visit.text(Text::Teams)) }
+            p.help { (visit.text(Text::TeamsHelp)) }
+            ul.list {
+                @for team in teams {
+                    @let role = match team.role_of(&user.id) {
+                        Some(TeamRole::Maintainer) => Text::TeamMaintainer,
+                        _ => Text::TeamMember,
+                    };
+                    @let source = format!("team-{}", team.name);
+                    li {
+                        div {
+                            strong { (team.name) }
+                            p.help { (visit.text(role)) " · " (fill(visit.text(Text::TeamSkills), &source)) }
+                        }
+                        (button_form(visit, EndedThing::Membership, team.id.as_str(), [Text::Leave, Text::LeaveNamed], team.name.as_str()))
+                    }
+                }
+            }
+            form method="post" action=(visit.site.path(TEAM)) {
+                (token_field(visit, Holder::Session))
+                label for="invitation" { (visit.text(Text::Invitation)) }
+                input id="invitation" name="invitation" autocomplete="off" spellcheck="false" maxlength="200" required;
+                button type="submit" { (visit.text(Text::JoinTeam)) }
             }
         }
     }
@@ -261,12 +304,23 @@ fn token_form(visit: &Visit, user: &User) -> Markup {
 
 /// The form with one button that ends a thing.
 fn end_form(visit: &Visit, thing: EndedThing, id: &str, name: &str) -> Markup {
+    button_form(visit, thing, id, [Text::Revoke, Text::RevokeNamed], name)
+}
+
+/// The same with texts of its own: the one to see, and the one that names the thing.
+fn button_form(
+    visit: &Visit,
+    thing: EndedThing,
+    id: &str,
+    [text, named]: [Text; 2],
+    name: &str,
+) -> Markup {
     html! {
         form method="post" action=(visit.site.path(END)) {
             (token_field(visit, Holder::Session))
             input type="hidden" name="thing" value=(thing.name());
             input type="hidden" name="id" value=(id);
-            button.quiet type="submit" aria-label=(fill(visit.text(Text::RevokeNamed), name)) { (visit.text(Text::Revoke)) }
+            button.quiet type="submit" aria-label=(fill(visit.text(named), name)) { (visit.text(text)) }
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 36] = [
         "REGISTRATION_CLOSED",
         "Nobody may register at this server.",
         "POST /api/v1/auth/register",
-        "Let an admin create the user, or set `accounts.registration` to `open`.",
+        "Let an admin create the user, or set `accounts.registration` to `invited` or `open`.",
     ),
     (
         "PASSWORDS_OFF",

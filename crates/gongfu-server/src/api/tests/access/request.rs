@@ -91,6 +91,16 @@ impl Fixture {
             "account_enable" => with_path(format!("/api/v1/admin/users/{bob}/enable")),
             "account_disable" => with_path(format!("/api/v1/admin/users/{bob}/disable")),
             "account_read" | "account_delete" => with_path(format!("/api/v1/admin/users/{bob}")),
+            "account_invite" => (
+                "/api/v1/admin/invitations".to_owned(),
+                json!({ "is_superuser": true }),
+            ),
+            "account_link" => with_path(format!("/api/v1/admin/users/{bob}/link")),
+            "quota_read" => with_path(format!("/api/v1/admin/users/{bob}/quota")),
+            "quota_set" => (
+                format!("/api/v1/admin/users/{bob}/quota"),
+                json!({ "skills": 3 }),
+            ),
             other => self.team_sample(other),
         }
     }
