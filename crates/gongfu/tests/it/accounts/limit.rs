@@ -81,6 +81,8 @@ fn last_use_of_a_token_is_listed() {
         ann: String::new(),
         bob: String::new(),
     };
+    // Access tokens are for the server's URL, and its port is another one.
+    let ann = text_at(&users.sign_in("ann"), "/access_token").to_owned();
     let listed = users.rest(&ann, "GET", "/tokens", &Value::Null).json();
     assert_eq!(listed["items"][0]["last_used_at"], used);
 }
@@ -112,6 +114,7 @@ fn links_let_people_in_and_set_passwords() {
         ann: String::new(),
         bob: String::new(),
     };
+    let olga = text_at(&users.sign_in("olga"), "/access_token").to_owned();
     let invited = users.rest(&olga, "POST", "/admin/invitations", &json!({}));
     assert_eq!(invited.status, 201, "{invited:#?}");
     let url = text_at(&invited.json(), "/url").to_owned();
