@@ -62,7 +62,10 @@ fn failed(visit: &Visit, error: SsoError) -> Response {
     let (status, text) = match &error {
         SsoError::Off => (StatusCode::NOT_FOUND, Text::SsoOff),
         SsoError::Old => (StatusCode::BAD_REQUEST, Text::SsoOld),
-        SsoError::Refused(_) => (StatusCode::FORBIDDEN, Text::SsoRefused),
+        SsoError::Refused(why) => {
+            tracing::warn!(why, "a sign-in by the provider is refused");
+            (StatusCode::FORBIDDEN, Text::SsoRefused)
+        }
         SsoError::Address => (StatusCode::FORBIDDEN, Text::SsoAddress),
         SsoError::Taken => (StatusCode::CONFLICT, Text::SsoTaken),
         SsoError::Disabled => (StatusCode::FORBIDDEN, Text::SsoDisabled),

@@ -131,3 +131,24 @@ fn edits_keep_comments_order_and_what_is_unknown() {
     assert!(edited("server = 1\n", "server.listen", Some(&1.into())).is_err());
     assert!(edited("a = \n", "server.listen", None).is_err());
 }
+
+#[test]
+fn table_of_groups_has_a_header_of_its_own_or_not() {
+    let header = "[accounts.sso.teams]\nskills = \"platform\"\n";
+    let inline = "[accounts.sso]\nteams = { skills = \"platform\" }\n";
+    for text in [header, inline] {
+        assert_eq!(found(text), [], "{text}");
+        let config = Config::parse(text).unwrap();
+        assert_eq!(config.accounts.sso.teams["skills"], "platform");
+    }
+    let wrong = "[accounts.sso]\nteams = { skills = 1 }\nadmins = \"staff\"\n";
+    let keys = [(2, "accounts.sso.teams"), (3, "accounts.sso.admins")];
+    assert_eq!(found(wrong), keys.map(|(line, key)| (line, key.to_owned())));
+    let all = key::settings();
+    let setting = key::setting(&all, "accounts.sso.teams").unwrap();
+    let value = |word: &str| super::edit::value(setting, &[word.to_owned()]);
+    let table = value("{ skills = \"platform\" }").unwrap();
+    let text = edited("", "accounts.sso.teams", Some(&table)).unwrap();
+    assert_eq!(found(&text), [], "{text}");
+    assert!(value("skills").is_err() && value("[]").is_err());
+}
