@@ -170,6 +170,21 @@ prove-memory *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/memory.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove with made-up requests of Schemathesis that the REST API does what its document says
+prove-api *ARGUMENTS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    venv={{ tools }}/schemathesis-venv
+    want="{{ tools }} $(cksum <scripts/requirements-schemathesis.txt)"
+    if [[ $(cat "$venv/.installed" 2>/dev/null) != "$want" ]]; then
+      rm -rf "$venv"
+      python3 -m venv "$venv"
+      "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements-schemathesis.txt
+      printf '%s\n' "$want" >"$venv/.installed"
+    fi
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_api.py --gongfu target/release/gongfu --schemathesis "$venv/bin/schemathesis" {{ ARGUMENTS }}
+
 # Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
 dist *ARGUMENTS: dist-tools
     {{ tools }}/dist-venv/bin/python scripts/dist --clean {{ ARGUMENTS }}
