@@ -185,6 +185,11 @@ prove-api *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_api.py --gongfu target/release/gongfu --schemathesis "$venv/bin/schemathesis" {{ ARGUMENTS }}
 
+# Prove that a server with accounts refuses every credential that isn't good, at every operation and tool
+prove-refusals *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_refusals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
 dist *ARGUMENTS: dist-tools
     {{ tools }}/dist-venv/bin/python scripts/dist --clean {{ ARGUMENTS }}

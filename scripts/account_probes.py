@@ -207,3 +207,36 @@ def special(name: str, owner: User) -> dict[str, Any]:
 def is_refused_inside(answer: Answer) -> bool:
     """A refusal of MCP or of a tool, which comes with status 200."""
     return '"isError":true' in answer.text or '"error":{' in answer.text
+
+
+def in_order(probes: list[Probe]) -> list[Probe]:
+    """Reads come first, since what others change has the owner's names; files are deleted before skills."""
+    order = {"GET": 0, "POST": 1, "PUT": 2, "DELETE": 3}
+
+    def place(probe: Probe) -> tuple[bool, int, int]:
+        deepest = -probe.path.count("/") if probe.method == "DELETE" else 0
+        return probe.is_change, order[probe.method], deepest
+
+    return sorted(probes, key=place)
+
+
+def without_echo(told: str, probe: Probe, word: str) -> str:
+    """An answer without the texts of the request that it may repeat."""
+    texts: set[str] = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            for one in value.values():
+                walk(one)
+        elif isinstance(value, str) and word in value:
+            texts.add(value)
+            # A path or a name in it.
+            texts.update(part for part in value.replace(";", " ").replace("/", " ").split() if word in part)
+            texts.update(part for part in value.replace(";", " ").split() if word in part)
+
+    walk(probe.body)
+    walk(urllib.parse.unquote(probe.path))
+    for text in sorted(texts, key=len, reverse=True):
+        quoted = json.dumps(text)[1:-1]
+        told = told.replace(quoted, "").replace(text, "")
+    return told

@@ -17,15 +17,12 @@ the second round finds nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-import urllib.parse
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from account_probes import is_refused_inside, route_probes, tool_probes
+from account_probes import in_order, is_refused_inside, route_probes, tool_probes, without_echo
 from account_site import Home, Probe, Site, User, populate, program
 from server import Server
 
@@ -44,14 +41,7 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe]) -> Outcome:
     outcome = Outcome()
     failed: dict[str, str] = {}
     succeeded = set()
-    order = {"GET": 0, "POST": 1, "PUT": 2, "DELETE": 3}
-
-    def place(probe: Probe) -> tuple[bool, int, int]:
-        """Reads come first, since what the other changes has the owner's names; files are deleted before skills."""
-        deepest = -probe.path.count("/") if probe.method == "DELETE" else 0
-        return probe.is_change, order[probe.method], deepest
-
-    for probe in sorted(probes, key=place):
+    for probe in in_order(probes):
         foreign = site.send(probe, other)
         own = site.send(probe, owner)
         if own.is_good and not is_refused_inside(own):
@@ -66,28 +56,6 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe]) -> Outcome:
             outcome.leaks.append(f"{probe.name}: name: {foreign.status} {foreign.body[:300]}")
     outcome.void = [line for subject, line in failed.items() if subject not in succeeded]
     return outcome
-
-
-def without_echo(told: str, probe: Probe, word: str) -> str:
-    """An answer without the texts of the request that it may repeat."""
-    texts: set[str] = set()
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            for one in value.values():
-                walk(one)
-        elif isinstance(value, str) and word in value:
-            texts.add(value)
-            # A path or a name in it.
-            texts.update(part for part in value.replace(";", " ").replace("/", " ").split() if word in part)
-            texts.update(part for part in value.replace(";", " ").split() if word in part)
-
-    walk(probe.body)
-    walk(urllib.parse.unquote(probe.path))
-    for text in sorted(texts, key=len, reverse=True):
-        quoted = json.dumps(text)[1:-1]
-        told = told.replace(quoted, "").replace(text, "")
-    return told
 
 
 def check(gongfu: Path, is_planted: bool) -> Outcome:
