@@ -190,6 +190,16 @@ prove-refusals *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_refusals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove that hostile archives are refused and leave nothing, and that honest ones come back equal
+prove-archives *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_archives.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Prove with a million malformed requests to the REST API that the server neither panics nor hangs, ends or grows
+prove-inputs *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_inputs.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
 dist *ARGUMENTS: dist-tools
     {{ tools }}/dist-venv/bin/python scripts/dist --clean {{ ARGUMENTS }}

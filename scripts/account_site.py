@@ -102,6 +102,12 @@ class Site:
         except urllib.error.HTTPError as error:
             return Answer(error.code, str(error.headers), error.read().decode(errors="replace"))
 
+    def raw(self, probe: Probe, user: User) -> bytes:
+        """The bytes of an answer."""
+        headers = probe.headers | {"authorization": f"Bearer {user.token}"}
+        with urllib.request.urlopen(urllib.request.Request(self.url + probe.path, headers=headers), timeout=60) as answer:
+            return bytes(answer.read())
+
     def get(self, path: str) -> Any:
         with urllib.request.urlopen(self.url + path, timeout=60) as answer:
             return json.load(answer)
