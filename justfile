@@ -200,6 +200,16 @@ prove-inputs *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_inputs.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove with 50 kills during writes that a server with accounts loses nothing that it acknowledged
+prove-kills *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_kills.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Measure a server with 10,000 users of 10 skills each, beside one with 10 users
+prove-scale *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_scale.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
 dist *ARGUMENTS: dist-tools
     {{ tools }}/dist-venv/bin/python scripts/dist --clean {{ ARGUMENTS }}

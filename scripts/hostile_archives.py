@@ -230,7 +230,7 @@ class Maker:
     def bad_document(self) -> bytes:
         # Others are read leniently: a skill without a name is called `skill`.
         text = self.random.choice([b"", b"---\nname: [\n---\n", b"---\nname: Bad Name!\ndescription: x\n---\n",
-                                   b"\0\1\2\xff\xfe", b"\xff\xfe-\0-\0-\0"])
+                                   b"\0\1\2\xff\xfe", b"\x89PNG\r\n\x1a\n\0"])
         return build([Entry(b"SKILL.md", text)])
 
     def methods(self) -> bytes:
