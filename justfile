@@ -65,6 +65,14 @@ bench-peers *ARGUMENTS:
     scripts/peer/install || true # who is missing is said in the end
     cargo run --quiet --profile dist --package lab -- bench-peers {{ ARGUMENTS }}
 
+# Measure a server with accounts beside FastMCP without any, under many calls and streams, and under wrong logins
+bench-accounts *ARGUMENTS:
+    scripts/peer/install || true # who is missing is said in the end
+    cargo build --quiet --profile dist --package lab --package gongfu
+    target/dist/lab bench-peers --accounts --only gongfu,fastmcp --skills 0 --binary target/dist/gongfu {{ ARGUMENTS }}
+    target/dist/lab bench --accounts --skills 0 --only streams,soak --binary target/dist/gongfu
+    {{ python }} scripts/prove_logins.py --gongfu target/dist/gongfu
+
 # Measure how well search finds, beside plain BM25, and what a space costs
 bench-search *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-search {{ ARGUMENTS }}

@@ -218,16 +218,17 @@ impl Fixture<'_> {
             bail!("nothing was answered");
         }
         let lost = open.iter().filter(|stream| stream.is_finished()).count();
-        if lost > 0 {
-            let what =
-                format!("{lost} of {STREAMS_BESIDE} streams ended while calls were in flight");
-            table.wrong.push(what);
-        }
         #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
-        let errors = outcome.errors as f64;
+        let (errors, lost) = (outcome.errors as f64, lost as f64);
         let what = |what: &str| format!("{IN_FLIGHT} calls in flight, {seconds} s: {what}");
         table.rows.extend([
             row(&what("errors"), Unit::Times, one(errors)).goal(1.0),
+            row(
+                &what(&format!("of {STREAMS_BESIDE} streams end")),
+                Unit::Times,
+                one(lost),
+            )
+            .goal(1.0),
             row(&what("calls"), Unit::PerSecond, one(outcome.rate())),
             row(
                 &what("median"),

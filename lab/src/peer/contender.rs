@@ -73,7 +73,7 @@ pub(super) struct Contender {
     pub(super) listings: &'static [Listing],
     program: PathBuf,
     /// True for gongfu with accounts.
-    has_accounts: bool,
+    pub(super) has_accounts: bool,
     /// The script that the program runs; gongfu runs itself.
     script: Option<PathBuf>,
 }
