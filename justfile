@@ -65,6 +65,14 @@ bench-peers *ARGUMENTS:
     scripts/peer/install || true # who is missing is said in the end
     cargo run --quiet --profile dist --package lab -- bench-peers {{ ARGUMENTS }}
 
+# Measure a server with accounts beside FastMCP without any, under many calls and streams, and under wrong logins
+bench-accounts *ARGUMENTS:
+    scripts/peer/install || true # who is missing is said in the end
+    cargo build --quiet --profile dist --package lab --package gongfu
+    target/dist/lab bench-peers --accounts --only gongfu,fastmcp --skills 0 --binary target/dist/gongfu {{ ARGUMENTS }}
+    target/dist/lab bench --accounts --skills 0 --only streams,soak --binary target/dist/gongfu
+    {{ python }} scripts/prove_logins.py --gongfu target/dist/gongfu
+
 # Measure how well search finds, beside plain BM25, and what a space costs
 bench-search *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-search {{ ARGUMENTS }}
@@ -169,6 +177,46 @@ prove-imports *ARGUMENTS: programs
 prove-memory *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/memory.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Prove with made-up requests of Schemathesis that the REST API does what its document says
+prove-api *ARGUMENTS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    venv={{ tools }}/schemathesis-venv
+    want="{{ tools }} $(cksum <scripts/requirements-schemathesis.txt)"
+    if [[ $(cat "$venv/.installed" 2>/dev/null) != "$want" ]]; then
+      rm -rf "$venv"
+      python3 -m venv "$venv"
+      "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements-schemathesis.txt
+      printf '%s\n' "$want" >"$venv/.installed"
+    fi
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_api.py --gongfu target/release/gongfu --schemathesis "$venv/bin/schemathesis" {{ ARGUMENTS }}
+
+# Prove that a server with accounts refuses every credential that isn't good, at every operation and tool
+prove-refusals *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_refusals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Prove that hostile archives are refused and leave nothing, and that honest ones come back equal
+prove-archives *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_archives.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Prove with a million malformed requests to the REST API that the server neither panics nor hangs, ends or grows
+prove-inputs *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_inputs.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Prove with 50 kills during writes that a server with accounts loses nothing that it acknowledged
+prove-kills *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_kills.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Measure a server with 10,000 users of 10 skills each, beside one with 10 users
+prove-scale *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_scale.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
 # Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
 dist *ARGUMENTS: dist-tools

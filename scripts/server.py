@@ -18,6 +18,12 @@ START = 60.0
 END = 15.0
 
 
+def resident(process: int) -> int:
+    """The memory of a process, in MiB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) // 1024
+
+
 class ServerError(Exception):
     """The server did not start, or did not end as it should."""
 

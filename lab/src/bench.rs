@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     /// http, streams, soak
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = MEASUREMENTS)]
     only: Vec<String>,
+    /// Serve with accounts over HTTP (http, streams, soak): every request has an API token
+    #[arg(long)]
+    accounts: bool,
     /// A Python that has FastMCP, instead of that below .tools
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
@@ -91,6 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         burst: arguments.burst,
         seconds: arguments.seconds,
         only: arguments.only.clone(),
+        has_accounts: arguments.accounts,
     };
     if !arguments.json {
         println!("{}", machine::describe());

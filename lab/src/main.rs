@@ -8,6 +8,7 @@
     reason = "the terminal is the only place where these programs report"
 )]
 
+mod accounts;
 mod bench;
 mod bomb;
 mod child;

@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// The number of skills in the large set; 0 leaves it out
     #[arg(long, default_value_t = 1_700)]
     skills: usize,
+    /// Serve gongfu with accounts: every request has an API token
+    #[arg(long)]
+    accounts: bool,
     /// Fail when a server can't be run
     #[arg(long)]
     require_all: bool,
@@ -58,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::new(arguments.rounds, arguments.seconds);
     let mut contenders = Vec::new();
     for name in NAMES.into_iter().filter(|name| wanted(name)) {
-        match Contender::find(name, &root, arguments.binary.as_deref()) {
+        match Contender::find(name, &root, arguments.binary.as_deref(), arguments.accounts) {
             Ok(contender) => contenders.push(contender),
             Err(reason) => report.not_run(name, format!("{reason:#}")),
         }

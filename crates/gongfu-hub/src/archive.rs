@@ -37,9 +37,16 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
         return Err(ArchiveError::Entries);
     }
     let (mut check, mut files) = (ArchiveCheck::default(), Vec::new());
+    let mut packed = 0_u64;
     let entries = archive.files().map_err(|error| unreadable(&error))?;
     for entry in entries {
         let entry = entry.map_err(|error| unreadable(&error))?;
+        // One that says it is longer than it is could be packed better than it may be.
+        packed = packed.saturating_add(entry.compressed_size());
+        if packed > bytes.len() as u64 {
+            let why = "its entries are longer than itself".to_owned();
+            return Err(ArchiveError::Unreadable(why));
+        }
         let admitted = check.admit(EntryHead {
             name: entry.name_raw(),
             is_folder: entry.is_dir(),
@@ -48,6 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
             packed: entry.compressed_size(),
         })?;
         let Some(admitted) = admitted else { continue };
+        let length = entry.size();
         let mut reader = Cursor::new(bytes);
         let opened = entry.with_reader(&mut reader, ZipReadOptions::new());
         let opened = opened.map_err(|error| unreadable(&error))?;
@@ -57,6 +65,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
         let read = read.map_err(|error| ArchiveError::Unreadable(error.to_string()))? as u64;
         if read > admitted.limit {
             return Err(admitted.over);
+        }
+        if read != length {
+            let why = format!("`{}` has another length than its entry says", admitted.path);
+            return Err(ArchiveError::Unreadable(why));
         }
         check.count(read);
         files.push(ArchiveFile {

@@ -7,9 +7,11 @@ use anyhow::{Context as _, Result, bail};
 use http_body_util::BodyExt as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use super::measure::{Fixture, one, row};
 use super::table::Table;
+use crate::accounts;
 use crate::http::client::Client;
 use crate::http::load::Load;
 use crate::http::process::Process;
@@ -20,6 +22,8 @@ use crate::sample::{Sample, Unit};
 
 /// The number of open streams when the server is asked to end: half of each kind.
 const STREAMS: usize = 100;
+/// The number of open streams beside many calls.
+const STREAMS_BESIDE: usize = 200;
 /// The longest time until it ends, in milliseconds.
 const END: f64 = 12_000.0;
 /// The time to wait for its end.
@@ -44,9 +48,16 @@ struct Pages {
 impl Fixture<'_> {
     /// A server that listens, with the time that it took to its first answer.
     async fn listening(&self) -> Result<(Process, Address, Duration)> {
-        let recipe = self.recipe(&["serve", "--listen", "127.0.0.1:0"], self.home.path());
-        let mut process = Process::start(&recipe)?;
-        let address = process.address()?;
+        let mut command = vec!["serve", "--listen", "127.0.0.1:0"];
+        let mut authorization = None;
+        if self.bench.has_accounts {
+            command.push("--accounts");
+            let made = accounts::credential(&self.bench.program, self.home.path());
+            authorization = Some(made?);
+        }
+        let mut process = Process::start(&self.recipe(&command, self.home.path()))?;
+        let mut address = process.address()?;
+        address.authorization = authorization;
         let ready = process.ready(&address, Path::Stateless).await?;
         Ok((process, address, ready))
     }
@@ -125,28 +136,7 @@ impl Fixture<'_> {
         }
         runtime()?.block_on(async {
             let (process, address, _) = self.listening().await?;
-            let mut open = Vec::new();
-            for number in 0..STREAMS {
-                let (path, what) = if number % 2 == 0 {
-                    (Path::Stateless, "subscriptions/listen")
-                } else {
-                    (Path::Session, "the stream of a session")
-                };
-                let mut client = Client::open(&address, path).await?;
-                let stream = if path == Path::Session {
-                    client.listen().await
-                } else {
-                    let wanted = json!({ "notifications": { "toolsListChanged": true } });
-                    let call = Call::new(path, "subscriptions/listen", wanted)?;
-                    client.stream(&call).await
-                };
-                let mut stream =
-                    stream.with_context(|| format!("{what}, number {}", number + 1))?;
-                open.push(tokio::spawn(async move {
-                    while let Some(Ok(_)) = stream.frame().await {}
-                    drop(client);
-                }));
-            }
+            let open = open_streams(&address, STREAMS).await?;
             // What is refused or dropped after its beginning is seen by then.
             tokio::time::sleep(Duration::from_secs(1)).await;
             let held = open.iter().filter(|stream| !stream.is_finished()).count();
@@ -196,6 +186,7 @@ impl Fixture<'_> {
             .and_then(Value::as_str)
             .context("the skill has no text")?;
         let seconds = self.bench.seconds;
+        let open = open_streams(&address, STREAMS_BESIDE).await?;
         let load = Load {
             address: &address,
             path: Path::Stateless,
@@ -226,11 +217,18 @@ impl Fixture<'_> {
         if outcome.calls == 0 {
             bail!("nothing was answered");
         }
+        let lost = open.iter().filter(|stream| stream.is_finished()).count();
         #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
-        let errors = outcome.errors as f64;
+        let (errors, lost) = (outcome.errors as f64, lost as f64);
         let what = |what: &str| format!("{IN_FLIGHT} calls in flight, {seconds} s: {what}");
         table.rows.extend([
             row(&what("errors"), Unit::Times, one(errors)).goal(1.0),
+            row(
+                &what(&format!("of {STREAMS_BESIDE} streams end")),
+                Unit::Times,
+                one(lost),
+            )
+            .goal(1.0),
             row(&what("calls"), Unit::PerSecond, one(outcome.rate())),
             row(
                 &what("median"),
@@ -253,6 +251,32 @@ impl Fixture<'_> {
         table.rows.push(growth.goal(GROWTH));
         Ok(())
     }
+}
+
+/// Opens streams, half of each era, which are read until they end.
+async fn open_streams(address: &Address, count: usize) -> Result<Vec<JoinHandle<()>>> {
+    let mut open = Vec::new();
+    for number in 0..count {
+        let (path, what) = if number % 2 == 0 {
+            (Path::Stateless, "subscriptions/listen")
+        } else {
+            (Path::Session, "the stream of a session")
+        };
+        let mut client = Client::open(address, path).await?;
+        let stream = if path == Path::Session {
+            client.listen().await
+        } else {
+            let wanted = json!({ "notifications": { "toolsListChanged": true } });
+            let call = Call::new(path, "subscriptions/listen", wanted)?;
+            client.stream(&call).await
+        };
+        let mut stream = stream.with_context(|| format!("{what}, number {}", number + 1))?;
+        open.push(tokio::spawn(async move {
+            while let Some(Ok(_)) = stream.frame().await {}
+            drop(client);
+        }));
+    }
+    Ok(open)
 }
 
 /// All pages of `skills/list`: the time of each, and of all of them.

@@ -47,6 +47,8 @@ pub(super) struct Bench {
     pub(super) seconds: u64,
     /// The names of what is asked for; empty for everything.
     pub(super) only: Vec<String>,
+    /// True for servers with accounts, over HTTP.
+    pub(super) has_accounts: bool,
 }
 
 /// Adds rows to a table.

@@ -8,7 +8,7 @@ use hyper::Request;
 use hyper::Response;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -157,7 +157,11 @@ impl Client {
         Ok((id, self.send(request).await?))
     }
 
-    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
+    async fn send(&mut self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
+        if let Some(credential) = &self.address.authorization {
+            let headers = request.headers_mut();
+            headers.insert(AUTHORIZATION, credential.clone());
+        }
         self.sender.ready().await.context("the connection closed")?;
         self.sender
             .send_request(request)

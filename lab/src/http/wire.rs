@@ -48,6 +48,8 @@ pub(crate) struct Address {
     pub(crate) socket: SocketAddr,
     /// The path of the endpoint.
     pub(crate) endpoint: String,
+    /// The credential of every request, for a server with accounts.
+    pub(crate) authorization: Option<HeaderValue>,
 }
 
 impl Address {
@@ -56,6 +58,7 @@ impl Address {
         Self {
             socket: SocketAddr::from(([127, 0, 0, 1], port)),
             endpoint: "/mcp".to_owned(),
+            authorization: None,
         }
     }
 
@@ -67,6 +70,7 @@ impl Address {
         Some(Self {
             socket: socket.parse().ok()?,
             endpoint: "/mcp".to_owned(),
+            authorization: None,
         })
     }
 }

@@ -4,9 +4,11 @@ use std::path::{Path as FilePath, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
+use hyper::header::HeaderValue;
 use serde_json::Value;
 
 use super::fixture::Fixture;
+use crate::accounts;
 use crate::http::wire::Path;
 use crate::machine;
 use crate::server::Recipe;
@@ -70,6 +72,8 @@ pub(super) struct Contender {
     /// The ways in which it names its skills.
     pub(super) listings: &'static [Listing],
     program: PathBuf,
+    /// True for gongfu with accounts.
+    pub(super) has_accounts: bool,
     /// The script that the program runs; gongfu runs itself.
     script: Option<PathBuf>,
 }
@@ -80,9 +84,10 @@ impl Contender {
         name: &'static str,
         root: &FilePath,
         binary: Option<&FilePath>,
+        has_accounts: bool,
     ) -> Result<Self> {
         match name {
-            "gongfu" => Self::gongfu(binary),
+            "gongfu" => Self::gongfu(binary, has_accounts),
             "fastmcp" => Self::python(
                 root,
                 name,
@@ -118,13 +123,25 @@ impl Contender {
         }
     }
 
-    fn gongfu(binary: Option<&FilePath>) -> Result<Self> {
+    fn gongfu(binary: Option<&FilePath>, has_accounts: bool) -> Result<Self> {
         let program = binary.map_or_else(|| machine::build("dist"), |file| Ok(file.to_owned()))?;
         let version = version(&program, &["--version"])?;
+        let (title, settings) = if has_accounts {
+            (
+                format!("{version} with accounts"),
+                "with accounts: an API token, the audit in SQLite, no limits of requests; sessions are answered as streams of events",
+            )
+        } else {
+            (
+                version,
+                "as it comes: audit on, the standard profile; sessions are answered as streams of events",
+            )
+        };
         Ok(Self {
             name: "gongfu",
-            title: version,
-            settings: "as it comes: audit on, the standard profile; sessions are answered as streams of events",
+            title,
+            settings,
+            has_accounts,
             paths: &[Path::Stateless, Path::Session],
             listings: &[Listing::Skills, Listing::Resources],
             program,
@@ -150,6 +167,7 @@ impl Contender {
             paths: &[Path::Stateless, Path::Session],
             listings,
             program,
+            has_accounts: false,
             script: Some(script),
         })
     }
@@ -184,6 +202,7 @@ impl Contender {
             paths,
             listings,
             program,
+            has_accounts: false,
             script: Some(script),
         })
     }
@@ -198,6 +217,9 @@ impl Contender {
                     .map(str::to_owned)
                     .into(),
             };
+            if self.has_accounts && serving != Serving::Stdio {
+                arguments.push("--accounts".to_owned());
+            }
             arguments.extend([
                 "--skills-dir".to_owned(),
                 folder,
@@ -224,6 +246,12 @@ impl Contender {
             arguments,
             variables: vec![("NODE_ENV".to_owned(), "production".to_owned())],
         }
+    }
+
+    /// The credential of its clients, if it wants one.
+    pub(super) fn credential(&self, fixture: &Fixture) -> Result<Option<HeaderValue>> {
+        let made = || accounts::credential(&self.program, fixture.home());
+        self.has_accounts.then(made).transpose()
     }
 
     /// True when it prints the address that it chose.

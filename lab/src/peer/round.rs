@@ -68,11 +68,13 @@ impl Round {
             bail!("this server has no address");
         };
         let port = (!contender.chooses_port()).then(free_port).transpose()?;
+        let authorization = contender.credential(fixture)?;
         let mut process = Process::start(&contender.recipe(fixture, serving, port))?;
-        let address = match port {
+        let mut address = match port {
             Some(port) => Address::local(port),
             None => process.address()?,
         };
+        address.authorization = authorization;
         let ready = self.runtime.block_on(process.ready(&address, path))?;
         Ok(RunningServer {
             process,

@@ -93,6 +93,16 @@ fn attacks_are_refused() {
     );
     let twice = packed(&[("SKILL.md", 0o644, b"x"), ("skill.MD", 0o644, b"y")]);
     assert_eq!(kind(read(&twice)), "Duplicate");
+    let long = packed(&[("a", 0o644, &[b'x'; 1_000])]);
+    for length in [0_u32, 999, 1_001, u32::MAX - 1] {
+        let lying = patched(&long, &1_000_u32.to_le_bytes(), &length.to_le_bytes());
+        assert_eq!(kind(read(&lying)), "Unreadable", "{length}");
+    }
+    let entry = long.windows(4).position(|part| part == b"PK\x01\x02");
+    let at = entry.unwrap() + 20;
+    let short = &long[at..at + 4];
+    let lying = patched(&long, short, &100_000_u32.to_le_bytes());
+    assert_eq!(kind(read(&lying)), "Unreadable");
     let mut links = ZipWriter::new(Cursor::new(Vec::new()));
     links
         .add_symlink("link", "/etc/passwd", SimpleFileOptions::default())

@@ -111,9 +111,16 @@ pub async fn contents_of(records: &dyn Records) -> Result<BTreeSet<Digest>, Port
     Ok(digests)
 }
 
-/// The key of a skill.
+/// The key of a skill. A folder whose name can't be part of one has a digest there; no name of a skill has a `_`.
 pub(super) fn skill_key(folder: &str) -> Result<RecordKey, PortError> {
-    Ok(RecordKey::new(format!("skill/{folder}"))?)
+    let plain = RecordKey::new(format!("skill/{folder}"));
+    match plain {
+        Ok(key) => Ok(key),
+        Err(_) => Ok(RecordKey::new(format!(
+            "skill/_{}",
+            Digest::of(folder.as_bytes()).hex(40)
+        ))?),
+    }
 }
 
 /// The key of a manifest.

@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Access, ReplyBody, RequestBody};
+use super::skill::IDEMPOTENCY_KEY;
 use super::{Entry, schema, team_access};
 use crate::problem::ProblemDocument;
 
@@ -167,10 +168,19 @@ fn parameters(entry: &Entry) -> Vec<Value> {
             "name": name,
             "in": "header",
             "required": false,
-            "schema": { "type": "string" },
+            "schema": header(name),
         })
     }));
     all
+}
+
+/// The schema of a header.
+fn header(name: &str) -> Value {
+    if name == IDEMPOTENCY_KEY {
+        json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$" })
+    } else {
+        json!({ "type": "string" })
+    }
 }
 
 fn request_body(entry: &Entry) -> Option<Value> {

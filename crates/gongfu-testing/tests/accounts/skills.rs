@@ -242,6 +242,32 @@ fn skill_is_stored_edited_and_deleted_whole() {
 }
 
 #[test]
+fn names_in_other_scripts_are_stored() {
+    let account = Account::new();
+    let store = account.open();
+    let names = ["\u{5408}\u{5e76}", "caf\u{e9}-au-lait", "\u{e9}", "pdf"];
+    for name in names {
+        let document = DOCUMENT.replace("name: pdf", &format!("name: {name}"));
+        create(&store, name, &[("SKILL.md", &document)]).unwrap();
+        assert!(account.skills().join(name).join("SKILL.md").exists());
+    }
+    drop(store);
+    let store = account.open();
+    let library = now(store.library()).unwrap();
+    for name in names {
+        let skill = library
+            .skills()
+            .iter()
+            .find(|skill| skill.name.as_str() == name);
+        let skill = skill.unwrap();
+        let edited = edit(&store, skill, "a.txt", Some(name)).unwrap();
+        assert_eq!(text(&store, &edited, "a.txt"), name);
+        now(store.delete(&edited)).unwrap();
+    }
+    assert_eq!(account.files(), Vec::<String>::new());
+}
+
+#[test]
 fn refused_change_leaves_everything_as_it_was() {
     let account = Account::new();
     let store = account.open();
