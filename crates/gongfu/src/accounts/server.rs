@@ -63,22 +63,6 @@ impl<'a> AccountServer<'a> {
         let mut open = super::open(home, config, issuer).await?;
         open.accounts = with_sso(open.accounts, config, environment)?;
         let open = Arc::new(open);
-        if open
-            .accounts
-            .users(None, 1)
-            .await
-            .map_err(super::failed)?
-            .is_empty()
-        {
-            tracing::warn!(
-                "there are no users yet: `gongfu user add NAME --email ADDRESS --admin`"
-            );
-            let link = open.accounts.invite_first_admin().await;
-            if let Some(secret) = link.map_err(super::failed)? {
-                let issuer = issuer.trim_end_matches('/');
-                eprintln!("first admin: {issuer}/join/{}", secret.as_str());
-            }
-        }
         let folders = Folders::of(home, config, environment)?;
         let accounts = Arc::clone(&open);
         let removal = tokio::spawn(async move {
@@ -145,6 +129,17 @@ impl<'a> AccountServer<'a> {
         ));
         let catalog = Catalog::new(spaces, quota, Some(observer));
         Ok(Arc::new(catalog.with_audit(config.audit.arguments.into())))
+    }
+
+    /// The URL at which the first admin creates their account; `None` where there are users.
+    ///
+    /// # Errors
+    /// The database can't be used.
+    pub(crate) async fn first_admin(&self) -> Result<Option<String>, Failure> {
+        let accounts = &self.open.accounts;
+        let link = accounts.invite_first_admin().await.map_err(super::failed)?;
+        let issuer = accounts.settings().issuer.trim_end_matches('/');
+        Ok(link.map(|secret| format!("{issuer}/join/{}", secret.as_str())))
     }
 
     /// The API and the sign-in of MCP clients, which share limits.

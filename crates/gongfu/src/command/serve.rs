@@ -96,6 +96,11 @@ pub(crate) fn run(
         let accounts = if serving.accounts {
             let issuer = issuer(public_url.as_ref(), &url);
             let server = AccountServer::start(&home, &config, environment, &issuer).await?;
+            if let Some(url) = server.first_admin().await? {
+                terminal.note(&format!(
+                    "there are no users yet; the first admin signs up at {url}"
+                ));
+            }
             parts.catalog = server.catalog(&parts, observer)?;
             Some(server)
         } else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gongfu_core::account::{Email, Scopes, UserId};
+use gongfu_core::account::{Email, Scopes, UserId, UserQuota};
 use gongfu_core::registry::{Credential, Identity};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
@@ -20,6 +20,7 @@ fn by(user: &str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
         scopes: Scopes::usual(),
         skills: None,
         profile: None,
+        quota: UserQuota::default(),
         credential: Credential::ApiToken("t".to_owned()),
     };
     request.extensions_mut().insert(Arc::new(identity));
