@@ -64,7 +64,7 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe], kept: list[Us
 def check(gongfu: Path, asker: str, is_planted: bool = False) -> Outcome:
     """Starts a server with three users and their teams, and asks for what others have as one of them."""
     with tempfile.TemporaryDirectory() as folder:
-        home = Home(gongfu, Path(folder)).make()
+        home = Home(gongfu, Path(folder)).make('registration = "invited"\n')
         users = {name: User(name) for name in ("ann", "bob", "carl")}
         ann, carl, other = users["ann"], users["carl"], users[asker]
         for user in users.values():

@@ -121,7 +121,7 @@ pub enum AccountError {
     #[error(transparent)]
     Password(#[from] PasswordError),
     /// Nobody may register.
-    #[error("nobody may register here without a link of an admin")]
+    #[error("registration is closed here, or needs a link of an admin")]
     RegistrationClosed,
     /// Nobody signs in by password.
     #[error("this server takes no passwords")]
