@@ -16,6 +16,7 @@ Prints a line each ten kills. Exits 1 on a fault, and when a restart took two se
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import io
 import json
@@ -239,7 +240,7 @@ def main() -> int:
     chance = random.Random(options.seed)
     faults: list[str] = []
     starts: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="gongfu-kills-") as name:
+    with tempfile.TemporaryDirectory(prefix="gongfu-kills-") as name, contextlib.ExitStack() as ends:
         home = Home(program(options.gongfu), Path(name)).make("access_minutes = 600\nskills = 10000\n")
         users = [User(f"user-{number}") for number in range(USERS)]
         for user in users:
@@ -251,6 +252,7 @@ def main() -> int:
             started = time.monotonic()
             made = Server(home.gongfu, "serve", "--accounts", variables=home.variables, folder=home.folder, port=port)
             server = made.__enter__()
+            ends.callback(server.process.kill)
             starts.append(time.monotonic() - started)
             return server, Site(server.url)
 
