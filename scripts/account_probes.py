@@ -210,7 +210,7 @@ def special(name: str, owner: User) -> dict[str, Any]:
         },
         "user_change": {"username": f"{ASKER}-{made}"},
         "team_create": {"name": f"made-{ASKER}-{made}"},
-        "team_rename": {"name": f"made-{ASKER}-{made}"},
+        "team_rename": {"name": f"made-{made}"},
         "team_skill_share": {"skill": owner.ids["skill"], "replace": True},
         "approval_reply": {"reply": "deny"},
     }.get(name, {})

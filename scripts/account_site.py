@@ -69,6 +69,8 @@ class User:
     access: str = ""
     ids: dict[str, str] = field(default_factory=dict)
     team: Team = field(default_factory=Team)
+    # The secret of an invitation to the team.
+    invitation: str = ""
 
     @property
     def skill(self) -> str:
@@ -232,4 +234,5 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     target = f"{path}/skills/{user.ids['team skill']}/files/plan.md"
     done("PUT", target, f"papers of {team.secret}".encode(), headers=plan)
     user.ids["invitation"] = done("POST", f"{path}/invitations", {}, person=True)["id"]
+    user.invitation = done("POST", f"{path}/invitations", {}, person=True)["invitation"]
     user.ids["spare team"] = done("POST", "/api/v1/teams", {"name": f"spare-{team.word}"}, person=True)["id"]
