@@ -49,7 +49,7 @@ def counts(site: Site, watcher: User) -> list[tuple[str, str, int, int]]:
     return [(method, route.replace("{*", "{"), int(status), int(count)) for method, route, status, count in found]
 
 
-def run(tool: Path, site: Site, who: User, seed: int, folder: Path, is_ending: bool, admin: str) -> dict[str, Any]:
+def run(tool: Path, site: Site, who: User, seed: int, folder: Path, is_ending: bool, admin: str, other: str) -> dict[str, Any]:
     """One run, and its report."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
@@ -62,8 +62,9 @@ def run(tool: Path, site: Site, who: User, seed: int, folder: Path, is_ending: b
         command += ["--include-operation-id" if is_ending else "--exclude-operation-id", name]
     if not is_ending:
         command += ["--header", f"Authorization: Bearer {who.access}"]
-    hooks = {"SCHEMATHESIS_HOOKS": "ending" if is_ending else "common", "PYTHONPATH": str(settings)}
-    variables = os.environ | hooks | {"GONGFU_URL": site.url, "GONGFU_ADMIN": admin}
+    hooks = {"SCHEMATHESIS_HOOKS": "ending" if is_ending else "things", "PYTHONPATH": str(settings)}
+    variables = os.environ | hooks | {"GONGFU_URL": site.url, "GONGFU_ADMIN": admin, "GONGFU_OTHER": other}
+    variables |= {} if is_ending else {"GONGFU_WHO": who.access}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=TIMEOUT)
     assert report.exists(), done.stdout[-4000:] + done.stderr[-4000:]
     result: dict[str, Any] = json.loads(report.read_text())
@@ -81,6 +82,7 @@ def prove(gongfu: Path, tool: Path, seed: int, kind: str) -> tuple[bool, set[tup
         home.add_user(admin, "--admin")
         home.add_user(user)
         home.add_user(watcher, "--admin")
+        other = home.add_user(User("pat"))
         watcher.token = home.token(watcher, "metrics", "--scope", "admin")
         who = user if kind == "user" else admin
         with Server(gongfu, "serve", "--accounts", variables=home.variables, folder=home.folder) as server:
@@ -88,7 +90,7 @@ def prove(gongfu: Path, tool: Path, seed: int, kind: str) -> tuple[bool, set[tup
             who.access = sign_in(site, who)["access_token"]
             watcher.access = sign_in(site, watcher)["access_token"]
             started = time.monotonic()
-            report = run(tool, site, who, seed, home.folder, kind == "ending", watcher.access)
+            report = run(tool, site, who, seed, home.folder, kind == "ending", watcher.access, other)
             took = time.monotonic() - started
             last = site.send(Probe("me", "me", "GET", "/api/v1/users/me", is_person=True), who)
             seen = counts(site, watcher)

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
-import urllib.request
 from typing import Any
 
 import common  # noqa: F401  # its hooks count here, too
 import schemathesis
+from requester import ADMIN, operation, send
 
-URL = os.environ["GONGFU_URL"]
-ADMIN = os.environ["GONGFU_ADMIN"]
 PASSWORD = "four unrelated words of one user"
 # Operations that an admin does to somebody.
 BY_ADMIN = {"account_delete", "account_disable"}
-
-
-def post(path: str, body: dict[str, Any], bearer: str = "") -> Any:
-    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {bearer}"} if bearer else {})
-    request = urllib.request.Request(URL + path, json.dumps(body).encode(), headers, method="POST")
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
 
 
 def new_user() -> dict[str, Any]:
     """A user who was just created and signed in."""
     name = f"made-{secrets.token_hex(6)}"
     body = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
-    user = post("/api/v1/admin/users", body, ADMIN)
-    return dict(user | post("/api/v1/auth/login", {"email": user["email"], "password": PASSWORD}))
-
-
-def operation(case: Any) -> str:
-    return str(case.operation.definition.raw["operationId"])
+    user = send("POST", "/api/v1/admin/users", body, ADMIN)
+    return dict(user | send("POST", "/api/v1/auth/login", {"email": user["email"], "password": PASSWORD}))
 
 
 def members(name: str, user: dict[str, Any]) -> dict[str, Any]:
