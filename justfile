@@ -348,6 +348,14 @@ isolation *ARGUMENTS: programs
 sign-in *ARGUMENTS: programs
     {{ python }} scripts/sign_in.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Open every page of a server with accounts in Chromium, and check it with axe
+prove-pages *ARGUMENTS:
+    mkdir -p {{ tools }}/pages
+    cp scripts/pages/package.json {{ tools }}/pages/
+    npm install --silent --prefix {{ tools }}/pages
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_pages.py --tools {{ tools }}/pages --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Sign in by a provider of identities, and attack that
 sso *ARGUMENTS: programs
     {{ python }} scripts/sso.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
