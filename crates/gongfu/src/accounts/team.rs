@@ -121,21 +121,30 @@ impl TeamShares {
         let teams = self.watch.accounts.teams_of(&self.user).await;
         let teams = teams.map_err(|error| PortError::Unavailable(error.to_string()))?;
         let mut shares = Vec::with_capacity(teams.len() + 1);
+        let mut ids = Vec::with_capacity(teams.len());
         for team in &teams {
             let owner = Owner::Team(team.id.clone());
-            let store = self.stores.open(&owner, &source_of(&team.name)).await?;
+            let store = match self.stores.open(&owner, &source_of(&team.name)).await {
+                Ok(store) => store,
+                // The user's own skills and those of other teams are there all the same.
+                Err(error) => {
+                    tracing::warn!(%error, team = %team.name, "the skills of a team are left out");
+                    continue;
+                }
+            };
             let at = before.teams.iter().position(|known| *known == team.id);
             let known = at.and_then(|at| before.shares.get(at)).cloned();
             shares.push(known.unwrap_or_else(|| shared(AccountSkills::alone(store))));
+            ids.push(team.id.clone());
         }
-        let ids: Vec<TeamId> = teams.into_iter().map(|team| team.id).collect();
+        let is_complete = ids.len() == teams.len();
         let mut known = self.lock();
         if ids != known.teams {
             shares.push(self.operator.clone());
             known.shares = shares.into();
             known.teams = ids;
         }
-        known.changes = Some(changes);
+        known.changes = is_complete.then_some(changes);
         Ok(Arc::clone(&known.shares))
     }
 

@@ -84,14 +84,14 @@ fn settings_have_a_place_a_value_and_an_origin() {
         schema.pointer("/properties/skills_dirs").is_some(),
         "{schema}"
     );
-    let login = "https://me:secret@example.com/simple";
+    let login = "https://me:hidden-word@example.com/simple";
     let set = fixture
         .gongfu(["config", "set", "dependencies.index", login])
         .good();
     let show = fixture.gongfu(["config", "show"]).good();
     for text in [set.text(), show.text()] {
         assert!(
-            text.contains("https://***@example.com") && !text.contains("secret"),
+            text.contains("https://***@example.com") && !text.contains("hidden-word"),
             "{text}"
         );
     }

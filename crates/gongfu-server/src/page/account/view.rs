@@ -96,7 +96,8 @@ pub(super) async fn page(
         (connections(visit, &lists.connections))
         (tokens(visit, user, &lists.tokens))
         (sessions(visit, session, &lists.sessions))
-        (password(visit, user))
+        // Somebody who signs in elsewhere has none to change.
+        @if user.password.is_some() { (password(visit, user)) }
     };
     Page::new(visit, status, visit.text(Text::Account), body).respond()
 }
