@@ -95,7 +95,7 @@ pub(crate) enum Problem {
 /// Why a credential is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CredentialFault {
-    /// It has the form of none.
+    /// It has the wrong form.
     Form,
     /// It is of another kind than is used here.
     Kind,

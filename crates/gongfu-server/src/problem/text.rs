@@ -194,7 +194,7 @@ fn refused(fault: CredentialFault) -> Words {
     let (code, detail, hint) = match fault {
         CredentialFault::Form => (
             "INVALID_TOKEN_FORMAT",
-            "the token has the form of none",
+            "the token has the wrong form",
             "an API token is `ask_live_` and 64 hexadecimal digits; check for a typo",
         ),
         CredentialFault::Kind => (

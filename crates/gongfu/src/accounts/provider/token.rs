@@ -226,7 +226,7 @@ fn user_info(
     let token = tokens.access_token();
     // The library puts it in a header as it is.
     if !token.secret().bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(denied("its access token has the form of none"));
+        return Err(denied("its access token has the wrong form"));
     }
     let subject = SubjectIdentifier::new(subject.to_owned());
     let Ok(request) = client.user_info(token.clone(), Some(subject)) else {
