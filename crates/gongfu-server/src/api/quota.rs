@@ -71,12 +71,16 @@ pub(super) struct QuotaSet {
     #[schemars(length(min = 1, max = 64))]
     id: String,
     /// The most skills; those that are there stay.
+    #[schemars(range(max = 1_000_000_000))]
     skills: Option<u32>,
     /// The most that the skills take together, in MiB.
+    #[schemars(range(max = 1_000_000_000))]
     skills_mib: Option<u32>,
     /// The most commands that run at once.
+    #[schemars(range(max = 1_000_000_000))]
     runs: Option<u32>,
     /// The most commands that are started in an hour.
+    #[schemars(range(max = 1_000_000_000))]
     runs_per_hour: Option<u32>,
 }
 

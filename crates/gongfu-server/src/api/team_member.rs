@@ -70,7 +70,7 @@ pub(super) struct TeamInvitationDelete {
     #[schemars(length(min = 1, max = 64))]
     team: String,
     /// The id of the invitation.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 200))]
     invitation: String,
 }
 
