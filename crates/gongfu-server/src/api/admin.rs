@@ -12,11 +12,11 @@ use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
 use super::token::MAX_PAGE;
 use crate::problem::Problem;
 
-const UNKNOWN: Refusal = Refusal {
+pub(super) const UNKNOWN: Refusal = Refusal {
     status: 404,
     codes: &["NOT_FOUND"],
 };
-const CONFLICT: Refusal = Refusal {
+pub(super) const CONFLICT: Refusal = Refusal {
     status: 409,
     codes: &["CONFLICT"],
 };

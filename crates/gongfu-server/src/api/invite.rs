@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::admin::user_id;
+use super::admin::{UNKNOWN, user_id};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal};
 use crate::problem::Problem;
@@ -64,10 +64,7 @@ impl Endpoint for AccountLink {
     const PATH: &'static str = "/api/v1/admin/users/{id}/link";
     const ACCESS: Access = Access::Admin;
     const SUCCESS: StatusCode = StatusCode::CREATED;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = LinkReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<LinkReply>, Problem> {

@@ -5,16 +5,11 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::admin::user_id;
+use super::admin::{UNKNOWN, user_id};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal};
 use super::team;
 use crate::problem::Problem;
-
-const UNKNOWN: Refusal = Refusal {
-    status: 404,
-    codes: &["NOT_FOUND"],
-};
 
 /// The limits of a user; null for that of the server.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,20 +7,12 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::admin::{CONFLICT, UNKNOWN};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
 use super::team_access::{of, team_id};
 use super::token::MAX_PAGE;
 use crate::problem::Problem;
-
-pub(super) const UNKNOWN: Refusal = Refusal {
-    status: 404,
-    codes: &["NOT_FOUND"],
-};
-pub(super) const CONFLICT: Refusal = Refusal {
-    status: 409,
-    codes: &["CONFLICT"],
-};
 
 /// Makes spaces see a change of teams at once.
 pub(super) async fn changed(context: &Context) -> Result<(), Problem> {

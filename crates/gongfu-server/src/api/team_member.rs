@@ -7,10 +7,10 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::admin::user_id;
+use super::admin::{CONFLICT, UNKNOWN, user_id};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
-use super::team::{CONFLICT, RoleName, TeamReply, UNKNOWN, changed, reply};
+use super::team::{RoleName, TeamReply, changed, reply};
 use super::team_access::{of, team_id};
 use crate::problem::Problem;
 

@@ -82,12 +82,8 @@ impl HttpsDocuments {
         certificates: Option<&Path>,
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
-        let roots = match certificates {
-            Some(file) => RootCerts::from(read_certificates(file)?),
-            None => RootCerts::WebPki,
-        };
         let config = Agent::config_builder()
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .tls_config(tls(certificates)?)
             .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .https_only(true)
@@ -160,7 +156,19 @@ fn fetch(agent: &Agent, url: &str) -> Result<Vec<u8>, String> {
     body.map_err(|error| format!("it can't be read: {error}"))
 }
 
-pub(super) fn read_certificates(file: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
+/// The settings of TLS: the certificates of a file count in place of the usual ones.
+///
+/// # Errors
+/// The file has no certificate, or can't be read.
+pub(super) fn tls(certificates: Option<&Path>) -> anyhow::Result<TlsConfig> {
+    let roots = match certificates {
+        Some(file) => RootCerts::from(read_certificates(file)?),
+        None => RootCerts::WebPki,
+    };
+    Ok(TlsConfig::builder().root_certs(roots).build())
+}
+
+fn read_certificates(file: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
         anyhow::bail!("{} is not a file of certificates", file.display());
     };

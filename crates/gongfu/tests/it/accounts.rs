@@ -69,6 +69,15 @@ impl Users {
         }
     }
 
+    /// The same after the server was ended and started again, at another port.
+    fn restarted(self) -> Self {
+        assert_eq!(self.site.terminate().0, Some(0));
+        Self {
+            site: serve(&self.fixture),
+            ..self
+        }
+    }
+
     fn rest(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", bearer.as_str())];

@@ -7,9 +7,8 @@ use std::time::Duration;
 use openidconnect::url::{Host, Url};
 use openidconnect::{HttpRequest, HttpResponse, SyncHttpClient};
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
 
-use crate::accounts::client_document::read_certificates;
+use crate::accounts::client_document::tls;
 
 /// The time that an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,12 +40,8 @@ impl HttpClient {
     /// # Errors
     /// The URL is neither `https` nor on this machine, or the file has no certificate.
     pub(super) fn new(issuer: &Url, certificates: Option<&Path>) -> anyhow::Result<Self> {
-        let roots = match certificates {
-            Some(file) => RootCerts::from(read_certificates(file)?),
-            None => RootCerts::WebPki,
-        };
         let config = Agent::config_builder()
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .tls_config(tls(certificates)?)
             .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)

@@ -72,15 +72,7 @@ fn last_use_of_a_token_is_listed() {
     let used = last();
     assert!(used.is_string(), "{used}");
     // It is stored when the server ends.
-    let Users { fixture, site, .. } = users;
-    assert_eq!(site.terminate().0, Some(0));
-    let site = super::serve(&fixture);
-    let users = Users {
-        site,
-        fixture,
-        ann: String::new(),
-        bob: String::new(),
-    };
+    let users = users.restarted();
     // Access tokens are for the server's URL, and its port is another one.
     let ann = text_at(&users.sign_in("ann"), "/access_token").to_owned();
     let listed = users.rest(&ann, "GET", "/tokens", &Value::Null).json();
@@ -105,15 +97,7 @@ fn links_let_people_in_and_set_passwords() {
 
     let settings = users.fixture.path("home").join("config.toml");
     std::fs::write(settings, "[accounts]\nregistration = \"invited\"\n").unwrap();
-    let Users { fixture, site, .. } = users;
-    assert_eq!(site.terminate().0, Some(0));
-    let site = super::serve(&fixture);
-    let users = Users {
-        site,
-        fixture,
-        ann: String::new(),
-        bob: String::new(),
-    };
+    let users = users.restarted();
     let olga = text_at(&users.sign_in("olga"), "/access_token").to_owned();
     let invited = users.rest(&olga, "POST", "/admin/invitations", &json!({}));
     assert_eq!(invited.status, 201, "{invited:#?}");

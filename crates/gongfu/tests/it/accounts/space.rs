@@ -7,7 +7,7 @@ use std::time::Duration;
 use gongfu_testing::json::text_at;
 use serde_json::json;
 
-use super::{SECRET, Users, serve};
+use super::{SECRET, Users};
 
 #[test]
 fn users_have_nothing_of_each_other() {
@@ -60,19 +60,7 @@ fn shared_skills_are_everybodys_and_nobodys_to_change() {
 
 #[test]
 fn skills_stay_after_a_restart_and_go_with_their_user() {
-    let Users {
-        fixture,
-        site,
-        ann,
-        bob,
-    } = Users::with_secret();
-    assert_eq!(site.terminate().0, Some(0));
-    let users = Users {
-        site: serve(&fixture),
-        fixture,
-        ann,
-        bob,
-    };
+    let users = Users::with_secret().restarted();
     assert!(users.budget(&users.ann).contains(SECRET));
     let folder = users.folder();
     assert!(folder.exists());
