@@ -156,13 +156,13 @@ def requests(
     path: str, method: str, operation: dict[str, Any], document: dict[str, Any], owner: User
 ) -> list[tuple[str, Any, dict[str, str]]]:
     known = values(owner)
-    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user"}
+    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user", "grants": "grant"}
     target = path
     family = path.split("/")[3] if path.count("/") > 2 else ""
     family = path.split("/")[4] if family == "admin" and path.count("/") > 3 else family
     if family == "teams" and path.count("/") > 4:
         family = path.split("/")[5]
-        ids["skills"] = "team skill"
+        ids |= {"skills": "team skill", "grants": "team grant"}
     if path.startswith("/api/v1/admin/teams"):
         known["team"], known["user"] = [owner.ids["spare team"]], [owner.ids["user"]]
     query = {}
@@ -211,6 +211,8 @@ def special(name: str, owner: User) -> dict[str, Any]:
         "user_change": {"username": f"{ASKER}-{made}"},
         "team_create": {"name": f"made-{ASKER}-{made}"},
         "team_rename": {"name": f"made-{made}"},
+        "grant_create": {"skill": owner.ids["skill"], "host": "new.example.com"},
+        "team_grant_create": {"skill": owner.ids["team skill"], "host": "new.example.com"},
         "team_skill_share": {"skill": owner.ids["skill"], "replace": True},
         "approval_reply": {"reply": "deny"},
     }.get(name, {})

@@ -233,6 +233,10 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     user.ids["team skill"] = done("POST", f"{path}/skills", skill)["id"]
     target = f"{path}/skills/{user.ids['team skill']}/files/plan.md"
     done("PUT", target, f"papers of {team.secret}".encode(), headers=plan)
+    host = f"{user.word}.example.com"
+    user.ids["grant"] = done("POST", "/api/v1/grants", {"skill": made["id"], "host": host}, person=True)["id"]
+    shared = {"skill": user.ids["team skill"], "host": host}
+    user.ids["team grant"] = done("POST", f"{path}/grants", shared, person=True)["id"]
     user.ids["invitation"] = done("POST", f"{path}/invitations", {}, person=True)["id"]
     user.invitation = done("POST", f"{path}/invitations", {}, person=True)["invitation"]
     user.ids["spare team"] = done("POST", "/api/v1/teams", {"name": f"spare-{team.word}"}, person=True)["id"]

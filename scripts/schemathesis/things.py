@@ -58,6 +58,10 @@ def lead(case: Any, name: str) -> None:
     if "/skills/{id}" in path:
         deletes = name.removeprefix("team_") in ("skill_delete", "file_delete")
         given["id"] = new_skill(prefix) if deletes else skill(prefix)
+    if "/grants/{id}" in path:
+        given["id"] = send("POST", f"{prefix}/grants", {"skill": skill(prefix), "host": "example.com"}, WHO)["id"]
+    if name.endswith("grant_create"):
+        case.body["skill"], case.body["host"] = skill(prefix), "example.com"
     if "{path}" in path and case.method != "PUT":
         given["path"] = "notes.md"
     if "{invitation}" in path:
@@ -75,8 +79,12 @@ def lead(case: Any, name: str) -> None:
 def before_call(_: Any, case: Any, __: dict[str, Any]) -> None:
     if case.meta is None or not case.meta.generation.mode.is_positive or not WHO or next(TURNS) % 2:
         return
+    # A chain goes on with what its requests made, and is judged by that.
+    if case.meta.phase.name == "stateful":
+        return
     name = operation(case)
-    is_about = any(part in case.operation.path for part in ("{team}", "/skills/{id}")) or name == "team_join"
+    paths = ("{team}", "/skills/{id}", "/grants/{id}")
+    is_about = any(part in case.operation.path for part in paths) or name in ("team_join", "grant_create")
     if is_about and (case.body is None or isinstance(case.body, dict) or "{team}" in case.operation.path):
         case.path_parameters = case.path_parameters or {}
         # The tool's own requests may have used up a limit: then this one stays as it is.

@@ -8,6 +8,10 @@ use crate::library::{Skill, SkillVersion};
 use crate::network::{Rule, Rules};
 use crate::port::{PortError, RecordKey, Records, read_record, update_record};
 use crate::sandbox::Reach;
+use crate::skill::Digest;
+
+/// The digits of an id.
+const ID_DIGITS: usize = 32;
 
 /// A host that a skill may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +56,11 @@ impl Grant {
             digest: version.digest,
             files: version.files,
         })
+    }
+
+    /// The id, the same for the same host and folder: 32 hexadecimal digits.
+    pub fn id(&self) -> String {
+        Digest::of(format!("{}\n{}", self.folder, self.host).as_bytes()).hex(ID_DIGITS)
     }
 
     fn is_of(&self, skill: &Skill) -> bool {
@@ -136,6 +145,13 @@ impl Grants {
         self.remove(&grant.folder, &grant.host);
         self.all.push(grant);
         true
+    }
+
+    /// Removes the grant with an id; answers whether there was one.
+    pub fn remove_id(&mut self, id: &str) -> bool {
+        let before = self.all.len();
+        self.all.retain(|grant| grant.id() != id);
+        self.all.len() != before
     }
 
     /// Removes the grants of a host for skills with this full name or folder; answers whether there

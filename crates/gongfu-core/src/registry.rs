@@ -13,6 +13,7 @@ mod identity;
 pub mod link;
 mod newcomer;
 pub mod oauth;
+mod record;
 pub mod refresh_token;
 mod sign_in;
 mod space_change;
@@ -26,19 +27,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use self::hex::hex;
 use self::link::LinkSecret;
 use self::newcomer::newcomer_key;
+use self::record::{StoredValue, Write, busy, key, unreadable};
 use self::sso::Sso;
 use self::token_use::LastUses;
 use crate::account::password::PasswordError;
 use crate::account::{Email, Password, User, UserId, UserQuota, Username};
-use crate::port::{
-    Clock, LogEntry, Passwords, PortError, RecordChange, RecordKey, Secrets, Timestamp,
-    Transactions, Version,
-};
+use crate::port::{Clock, Passwords, PortError, RecordKey, Secrets, Timestamp, Transactions};
 
 pub use identity::{Credential, Identity, IdentityError};
 pub use sign_in::{SignIn, SignInError};
@@ -165,45 +163,6 @@ pub struct NewUser {
     pub is_admin: bool,
 }
 
-/// A record with its version.
-pub(super) struct StoredValue<T> {
-    pub(super) value: T,
-    pub(super) version: Version,
-}
-
-/// A change of a record in a commit.
-#[derive(Clone)]
-pub(super) struct Write {
-    key: RecordKey,
-    expected: Option<Version>,
-    value: Option<Vec<u8>>,
-}
-
-impl Write {
-    /// Writes a value in place of a version, or a new one.
-    pub(super) fn put<T: Serialize>(
-        key: RecordKey,
-        expected: Option<Version>,
-        value: &T,
-    ) -> Result<Self, PortError> {
-        let value = serde_json::to_vec(value).map_err(|error| PortError::Other(error.into()))?;
-        Ok(Self {
-            key,
-            expected,
-            value: Some(value),
-        })
-    }
-
-    /// Removes a record.
-    pub(super) fn remove(key: RecordKey, expected: Version) -> Self {
-        Self {
-            key,
-            expected: Some(expected),
-            value: None,
-        }
-    }
-}
-
 /// The claim of a user to an address or a name.
 #[derive(Debug, Clone, Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,22 +175,6 @@ struct Claim {
 #[serde(deny_unknown_fields)]
 struct Admins {
     active: BTreeSet<UserId>,
-}
-
-/// An entry of the server's audit.
-#[derive(Debug, Serialize)]
-struct AccountEvent<'a> {
-    at: Timestamp,
-    event: &'static str,
-    /// The user who did it; missing for the command line of the operator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'a UserId>,
-    /// Missing for what belongs to nobody, such as a client that registers itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<&'a UserId>,
-    /// The token, the session or the field that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    about: Option<&'a str>,
 }
 
 impl Accounts {
@@ -449,56 +392,6 @@ impl Accounts {
         }
         Err(busy("user").into())
     }
-
-    async fn read<T: DeserializeOwned>(
-        &self,
-        key: &RecordKey,
-    ) -> Result<Option<StoredValue<T>>, PortError> {
-        let Some(record) = self.parts.records.get(key).await? else {
-            return Ok(None);
-        };
-        let value = serde_json::from_slice(&record.value)
-            .map_err(|error| unreadable(&record.place, &error))?;
-        Ok(Some(StoredValue {
-            value,
-            version: record.version,
-        }))
-    }
-
-    /// Makes changes in one commit, with their entry in the audit.
-    async fn commit(
-        &self,
-        writes: &[Write],
-        event: &'static str,
-        by: Option<&UserId>,
-        user: impl Into<Option<&UserId>>,
-        about: Option<&str>,
-    ) -> Result<(), PortError> {
-        let user = user.into();
-        let entry = AccountEvent {
-            at: self.now(),
-            event,
-            by,
-            user,
-            about,
-        };
-        let entry = serde_json::to_vec(&entry).map_err(|error| PortError::Other(error.into()))?;
-        let changes: Vec<RecordChange<'_>> = writes
-            .iter()
-            .map(|write| RecordChange {
-                key: &write.key,
-                expected: write.expected,
-                value: write.value.as_deref(),
-            })
-            .collect();
-        let log = crate::audit::key()?;
-        let entries = [LogEntry {
-            log: &log,
-            entry: &entry,
-        }];
-        self.parts.records.commit(&changes, &entries).await?;
-        Ok(())
-    }
 }
 
 impl AccountError {
@@ -509,20 +402,6 @@ impl AccountError {
             error => PortError::Other(error.into()),
         }
     }
-}
-
-/// Why a record isn't what it should be.
-fn unreadable(place: &str, error: &serde_json::Error) -> PortError {
-    PortError::Unavailable(format!("{place} can't be read: {error}"))
-}
-
-/// Others change the same thing all the time.
-fn busy(what: &str) -> PortError {
-    PortError::Unavailable(format!("the {what} changes too often; try again"))
-}
-
-fn key(kind: &str, id: &str) -> Result<RecordKey, PortError> {
-    Ok(RecordKey::new(format!("{kind}/{id}"))?)
 }
 
 fn user_key(id: &UserId) -> Result<RecordKey, PortError> {

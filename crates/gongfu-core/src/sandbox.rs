@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Artifact, Holding};
-use crate::network::{Endpoint, Proxies, ProxyServer, Rules};
+use crate::network::{Endpoint, Grantee, Proxies, ProxyServer, Rules};
 
 /// The folder in which a run sees the workspace.
 pub const WORKSPACE: &str = "/workspace";
@@ -186,8 +186,8 @@ pub struct Reach {
     pub beside: Rules,
     /// The additions for the build of an environment. A run with a grant never has any.
     pub build: Option<BuildReach>,
-    /// The name of the skill that hosts are granted to, for what a refusal advises.
-    pub skill: Option<String>,
+    /// The skill that hosts are granted to, for what a refusal advises.
+    pub grantee: Option<Grantee>,
 }
 
 impl Reach {

@@ -155,7 +155,7 @@ impl Index {
             private: Rules(self.hosts.clone()),
             beside: Rules(self.file_hosts.clone()),
             build: Some(self.build.clone()),
-            skill: None,
+            grantee: None,
         }
     }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gongfu_core::account::Owner;
 use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
-use gongfu_core::network::{HostFailure, host_failure};
+use gongfu_core::network::{Grantee, HostFailure, host_failure};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
     CapturedOutput, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Spec,
@@ -322,7 +323,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         let proposals = provided.proposals(call, skill, &report.stderr).await;
         report.lacks = (!proposals.is_empty()).then_some(proposals);
         if is_off && let Some(failure) = host_failure(&report.stderr, &request.line()) {
-            report.no_network = Some(no_network(failure, &name(call, skill).await));
+            report.no_network = Some(no_network(failure, &grantee(call, skill).await));
         }
     }
     report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
@@ -335,18 +336,36 @@ async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGra
     let Some(skill) = &request.skill else {
         return Ok((Reach::default(), Vec::new()));
     };
-    let grants = Grants::read(call.space.records()).await;
+    let grants = grants_for(call, skill).await;
     let grants = grants.map_err(|error| Problem::broken("the grants", &error).error())?;
     // The files that aren't listed are only looked at for a grant.
     if !grants.are_any(skill) {
         return Ok((Reach::default(), Vec::new()));
     }
     let skill = shelf::with_unlisted(call, skill).await?;
+    let grantee = grantee(call, &skill).await;
+    let stale = stale(&grants, &skill, &grantee);
     let reach = Reach {
-        skill: Some(name(call, &skill).await),
+        grantee: Some(grantee),
         ..grants.reach(&skill)
     };
-    Ok((reach, stale(&grants, &skill)))
+    Ok((reach, stale))
+}
+
+/// The grants of the caller, and those that come with a skill that is shared with them.
+async fn grants_for(call: &Call, skill: &Skill) -> Result<Grants, PortError> {
+    let mut grants = Grants::read(call.space.records()).await?;
+    let shared = call.space.skills().shared_grants(skill).await?;
+    grants.all.extend(shared.all);
+    Ok(grants)
+}
+
+/// A skill, as the advice about its grants names it.
+async fn grantee(call: &Call, skill: &Skill) -> Grantee {
+    Grantee {
+        skill: name(call, skill).await,
+        has_account: *call.space.owner() != Owner::Local,
+    }
 }
 
 /// The name that a person calls a skill by: its full one when the library can't be read.
@@ -358,19 +377,17 @@ async fn name(call: &Call, skill: &Skill) -> String {
 }
 
 /// The advice after a run that wanted a network.
-fn no_network(failure: HostFailure, skill: &str) -> NoNetwork {
+fn no_network(failure: HostFailure, grantee: &Grantee) -> NoNetwork {
     let host = failure.host.map(|host| host.to_string());
-    let wanted = host.as_deref().unwrap_or("HOST");
+    let with = grantee.with(host.as_deref().unwrap_or("HOST"));
     NoNetwork {
-        advice: format!(
-            "a run has no network; a person can allow a host with `gongfu grant add {skill} {wanted}`"
-        ),
+        advice: format!("a run has no network; a person can allow a host {with}"),
         host,
     }
 }
 
 /// The grants that a skill can't use, because they are for another version of it.
-fn stale(grants: &Grants, skill: &Skill) -> Vec<StaleGrant> {
+fn stale(grants: &Grants, skill: &Skill, grantee: &Grantee) -> Vec<StaleGrant> {
     let stale = grants.stale(skill).map(|grant| {
         let host = grant.host.to_string();
         let mut changed = grant.difference(skill);
@@ -379,10 +396,10 @@ fn stale(grants: &Grants, skill: &Skill) -> Vec<StaleGrant> {
         if more > 0 {
             changed.push(format!("and {more} more"));
         }
-        let (name, changed) = (&skill.full_name, changed.join(", "));
+        let (with, changed) = (grantee.with(&host), changed.join(", "));
         StaleGrant {
             advice: format!(
-                "{host} was granted to another version of the skill ({changed}), so the grant no longer applies; a person can review the change and grant it again: gongfu grant add {name} {host}"
+                "{host} was granted to another version of the skill ({changed}), so the grant no longer applies; a person can review the change and grant it again {with}"
             ),
             host,
         }

@@ -35,6 +35,7 @@ mod auth;
 mod context;
 mod credential;
 mod endpoint;
+mod grant;
 mod idempotency;
 mod identity_cache;
 mod invite;
@@ -80,6 +81,8 @@ pub struct ApiParts {
     pub logs: Arc<dyn LogChain>,
     /// The limits on how often somebody may ask.
     pub rates: Arc<RateLimits>,
+    /// True if users who are no admins may let scripts reach hosts.
+    pub users_grant: bool,
     /// Told when teams changed.
     pub teams: Arc<dyn TeamsChanged>,
 }
@@ -148,6 +151,9 @@ endpoints! {
     tool::SkillFind,
     approval::ApprovalRead,
     approval::ApprovalReply,
+    grant::GrantRead,
+    grant::GrantCreate,
+    grant::GrantRemove,
     audit::AuditRead,
     audit::ServerAuditRead,
     audit::ServerAuditVerify,

@@ -20,7 +20,7 @@ pub(crate) mod file;
 pub(crate) mod key;
 mod sso;
 
-pub(crate) use account::AccountSection;
+pub(crate) use account::{AccountSection, GrantSetting};
 use check::Mistake;
 pub(crate) use sso::SsoSection;
 

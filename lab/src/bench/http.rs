@@ -31,7 +31,7 @@ const END_TIMEOUT: Duration = Duration::from_mins(1);
 /// The number of calls in flight at once.
 const IN_FLIGHT: usize = 1_000;
 /// The number of memory samples in each sixth of the time.
-const LOOKS: u32 = 5;
+const LOOKS: u32 = 20;
 /// The number of file descriptors that this takes.
 const DESCRIPTORS: u64 = 4_096;
 /// The largest growth of memory while calls are in flight, in mebibytes.

@@ -6,6 +6,7 @@ use super::{
     Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillSearch, SkillStore,
     ready,
 };
+use crate::grant::Grants;
 use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -126,6 +127,13 @@ impl SkillStore for LimitedSkills {
     fn delete<'a>(&'a self, skill: &'a Skill) -> Pending<'a, ()> {
         match self.checked(skill) {
             Ok(()) => self.skills.delete(skill),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.shared_grants(skill),
             Err(error) => ready(Err(error)),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Change, FileContent, Lease, Pending};
 use crate::account::UserId;
+use crate::grant::Grants;
 use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -90,6 +91,13 @@ pub trait SkillStore: Send + Sync {
     fn written_by(&self, user: &UserId) -> Option<Arc<dyn SkillStore>> {
         let _ = user;
         None
+    }
+
+    /// Returns the grants that come with a skill from those who share it. The default is for stores whose skills are
+    /// all the space's own.
+    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
+        let _ = skill;
+        super::ready(Ok(Grants::default()))
     }
 
     /// A skill with its unlisted files, as what a person allows it needs them. The default is for stores

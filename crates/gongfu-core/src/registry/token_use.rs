@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Accounts, StoredValue, Write, key};
 use crate::account::UserId;
-use crate::port::{PortError, RecordChange, RecordKey, Timestamp};
+use crate::port::{PortError, RecordKey, Timestamp};
 
 /// The most users whose uses wait to be stored.
 const MAX_USERS: usize = 20_000;
@@ -72,12 +72,7 @@ impl Accounts {
             uses.last
                 .retain(|id, _| tokens.iter().any(|token| token.id == *id));
             let write = Write::put(key, version, &uses)?;
-            let change = RecordChange {
-                key: &write.key,
-                expected: write.expected,
-                value: write.value.as_deref(),
-            };
-            match self.parts.records.commit(&[change], &[]).await {
+            match self.parts.records.commit(&[write.change()], &[]).await {
                 Ok(_) | Err(PortError::Conflict(_)) => {}
                 Err(error) => return Err(error),
             }

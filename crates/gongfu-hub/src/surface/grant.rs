@@ -7,11 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::operation::{self, Operation, specified};
+use super::stored_skill::StoredSkill;
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::ToolSpec;
+
+/// The most grants of a space.
+const MAX_GRANTS: usize = 1_000;
 
 /// Lets a skill reach hosts.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,12 +51,20 @@ impl Operation for GrantAdd {
             .collect();
         let grants = grants.map_err(|error| broken(&error))?;
         let adding = Grants::update(call.space.records(), |all| {
+            if all.all.len() + grants.len() > MAX_GRANTS {
+                return None;
+            }
             let changes = grants.iter().map(|grant| all.add(grant.clone()));
-            changes.fold(false, |any, changed| any | changed)
+            Some(changes.fold(false, |any, changed| any | changed))
         });
+        let is_changed = adding.await.map_err(|error| broken(&error))?;
+        let full = || {
+            let reason = format!("there are {MAX_GRANTS} grants already; remove some");
+            Problem::StorageFull { reason }.error()
+        };
         Ok(GrantChange {
             skill: skill.full_name.to_string(),
-            is_changed: adding.await.map_err(|error| broken(&error))?,
+            is_changed: is_changed.ok_or_else(full)?,
         })
     }
 }
@@ -97,15 +109,35 @@ impl GrantRemove {
     }
 }
 
+/// Takes a host back by the id of its grant; answers whether there was one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GrantDelete {
+    /// The id of the grant.
+    pub grant: String,
+}
+
+impl Operation for GrantDelete {
+    const NAME: &'static str = "grant/remove";
+    type Output = bool;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<bool, ToolError> {
+        let removing = Grants::update(call.space.records(), |all| all.remove_id(&self.grant));
+        removing.await.map_err(|error| broken(&error))
+    }
+}
+
 /// Lists the grants, the oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GrantList {}
 
 /// A grant, and what is different in the skill since.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ListedGrant {
     /// The grant.
     pub grant: Grant,
+    /// The skill; `None` if it isn't there any more.
+    pub skill: Option<StoredSkill>,
     /// The files that are different, for people; empty for a grant that holds.
     pub difference: Vec<String>,
 }
@@ -130,7 +162,11 @@ impl Operation for GrantList {
                 Some(skill) => grant.difference(&*shelf::with_unlisted(call, skill).await?),
                 None => Vec::new(),
             };
-            listed.push(ListedGrant { grant, difference });
+            listed.push(ListedGrant {
+                grant,
+                skill: skill.map(|skill| StoredSkill::new(&library, skill)),
+                difference,
+            });
         }
         Ok(listed)
     }

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::select_all;
 use gongfu_core::account::UserId;
+use gongfu_core::grant::Grants;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::port::{
-    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillStore, ready,
+    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, Records, SkillStore,
+    ready,
 };
 use gongfu_core::skill::{SkillName, SkillPath};
 
@@ -20,6 +22,8 @@ pub struct SharedSkills {
     pub skills: Arc<dyn SkillStore>,
     /// Their folders.
     pub folders: Arc<dyn Materialize>,
+    /// The records of those who share them, with the grants that come with them.
+    pub records: Arc<dyn Records>,
 }
 
 /// Those who share skills with an account, which may change.
@@ -264,6 +268,13 @@ impl SkillStore for AccountSkills {
             shares: Arc::clone(&self.shares),
             state,
         }))
+    }
+
+    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
+        match self.shared(skill) {
+            Some(shared) => Box::pin(async move { Grants::read(&*shared.records).await }),
+            None => ready(Ok(Grants::default())),
+        }
     }
 
     fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {

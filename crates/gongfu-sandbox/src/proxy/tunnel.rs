@@ -162,10 +162,9 @@ async fn connect(
                 "{endpoint} is not a host of the package index; if a build needs it, add it to `hosts` below `[dependencies]` in the settings"
             )
         } else {
-            let skill = reach.skill.as_deref().unwrap_or("SKILL");
-            format!(
-                "{endpoint} is not granted; a person can grant it with `gongfu grant add {skill} {endpoint}`"
-            )
+            let with = reach.grantee.as_ref().map(|grantee| grantee.with(endpoint));
+            let advice = with.map(|with| format!("; a person can grant it {with}"));
+            format!("{endpoint} is not granted{}", advice.unwrap_or_default())
         };
         return Err(Refusal::new("403 Forbidden", why));
     }

@@ -142,6 +142,7 @@ impl TestServer {
             token: None,
             sign_in: None,
             accounts: Some(ApiParts {
+                users_grant: true,
                 accounts: accounts.clone(),
                 catalog: Arc::new(catalog),
                 profiles: vec![Profile::Standard],

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::dependency::Installs;
-use gongfu_core::port::{Clock, LogChain, Materialize, SkillStore};
+use gongfu_core::port::{Clock, LogChain, Materialize, Records, SkillStore};
 use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::SharedSkills;
+use gongfu_records::FileRecords;
 use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
 use tokio::task::JoinHandle;
 
@@ -21,7 +22,7 @@ use super::team::TeamWatch;
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::cli::Profiles;
 use crate::clock::SystemClock;
-use crate::config::Config;
+use crate::config::{Config, GrantSetting};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::package;
@@ -105,6 +106,7 @@ impl<'a> AccountServer<'a> {
             skills: SharedSkills {
                 skills: Arc::clone(&parts.skills) as Arc<dyn SkillStore>,
                 folders: Arc::clone(&parts.skills) as Arc<dyn Materialize>,
+                records: Arc::new(FileRecords::new(home.clone())) as Arc<dyn Records>,
             },
             runner: Arc::clone(&parts.sandbox),
             builder: wiring::builder(&parts.sandbox),
@@ -158,6 +160,7 @@ impl<'a> AccountServer<'a> {
             catalog: Arc::clone(&parts.catalog),
             profiles: profiles.list.clone(),
             logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
+            users_grant: self.config.accounts.grants == GrantSetting::Users,
             rates: Arc::clone(&rates),
             teams: Arc::clone(&self.teams) as Arc<dyn TeamsChanged>,
         };

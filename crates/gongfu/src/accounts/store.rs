@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::account::{Owner, UserId};
-use gongfu_core::port::PortError;
+use gongfu_core::port::{PortError, Records};
 use gongfu_core::registry::{AccountError, Accounts};
 use gongfu_library::{StoreLimits, StoreParts, StoredSkills, WeakSkills};
 use gongfu_records::FileBlobs;
@@ -91,6 +91,11 @@ impl AccountStores {
             ..usual
         });
         Ok(())
+    }
+
+    /// The records of an owner.
+    pub(super) fn records(&self, owner: &Owner) -> Arc<dyn Records> {
+        self.shared.database.records(owner)
     }
 
     /// The content of an owner.

@@ -134,7 +134,7 @@ impl TeamShares {
             };
             let at = before.teams.iter().position(|known| *known == team.id);
             let known = at.and_then(|at| before.shares.get(at)).cloned();
-            shares.push(known.unwrap_or_else(|| shared(AccountSkills::alone(store))));
+            shares.push(known.unwrap_or_else(|| self.shared(&owner, store)));
             ids.push(team.id.clone());
         }
         let is_complete = ids.len() == teams.len();
@@ -146,6 +146,16 @@ impl TeamShares {
         }
         known.changes = is_complete.then_some(changes);
         Ok(Arc::clone(&known.shares))
+    }
+
+    /// The skills of a team, shared.
+    fn shared(&self, team: &Owner, store: StoredSkills) -> SharedSkills {
+        let skills = Arc::new(AccountSkills::alone(store));
+        SharedSkills {
+            skills: Arc::clone(&skills) as Arc<dyn SkillStore>,
+            folders: skills as Arc<dyn Materialize>,
+            records: self.stores.records(team),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, TeamList> {
@@ -175,14 +185,5 @@ impl Shares for TeamShares {
                 changes.changed().await.map_err(gone)?;
             }
         })
-    }
-}
-
-/// The skills of a team, shared.
-fn shared(skills: AccountSkills) -> SharedSkills {
-    let skills = Arc::new(skills);
-    SharedSkills {
-        skills: Arc::clone(&skills) as Arc<dyn SkillStore>,
-        folders: skills as Arc<dyn Materialize>,
     }
 }

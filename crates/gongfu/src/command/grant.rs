@@ -105,19 +105,26 @@ fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result
 
 fn list(all: &[ListedGrant], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
     if json {
-        let shown = all.iter().map(|ListedGrant { grant, difference }| {
-            json!({
-                "skill": grant.skill,
-                "folder": grant.folder,
-                "host": grant.host,
-                "private": grant.private,
-                "difference": difference,
-            })
-        });
+        let shown = all.iter().map(
+            |ListedGrant {
+                 grant, difference, ..
+             }| {
+                json!({
+                    "skill": grant.skill,
+                    "folder": grant.folder,
+                    "host": grant.host,
+                    "private": grant.private,
+                    "difference": difference,
+                })
+            },
+        );
         terminal.json(&shown.collect::<Vec<_>>())?;
         return Ok(Outcome::Good);
     }
-    for ListedGrant { grant, difference } in all {
+    for ListedGrant {
+        grant, difference, ..
+    } in all
+    {
         let name = terminal.paint(Paint::Bold, &plain(&grant.skill));
         let kind = if grant.private {
             ", also on this network"

@@ -40,6 +40,9 @@ pub(crate) struct AccountSection {
     /// The most commands that an account starts in an hour.
     #[schemars(range(min = 1))]
     pub(crate) runs_per_hour: u32,
+    /// The people who may let scripts reach hosts of the internet: `users` for all, `admins` for those alone. A host in the
+    /// network of the server is for admins to grant.
+    pub(crate) grants: GrantSetting,
     /// The life of an access token, in minutes.
     #[schemars(range(min = 1))]
     pub(crate) access_minutes: u32,
@@ -62,6 +65,17 @@ pub(crate) enum RegistrationSetting {
     Open,
 }
 
+/// The people who may let scripts reach hosts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum GrantSetting {
+    /// All.
+    #[default]
+    Users,
+    /// Admins alone.
+    Admins,
+}
+
 impl Default for AccountSection {
     fn default() -> Self {
         let limits = StoreLimits::default();
@@ -75,6 +89,7 @@ impl Default for AccountSection {
             skills_mib: u32::try_from(limits.bytes / MIB).unwrap_or(u32::MAX),
             runs: 8,
             runs_per_hour: 1_000,
+            grants: GrantSetting::default(),
             access_minutes: 15,
             request_limits: true,
             sso: SsoSection::default(),

@@ -1,6 +1,7 @@
 //! `gongfu serve --accounts` from outside: users who have nothing of each other, over the command line, REST and MCP.
 
 mod credential;
+mod grant;
 mod limit;
 mod operator;
 mod space;
@@ -56,7 +57,11 @@ fn serve(fixture: &Fixture) -> Site {
 
 impl Users {
     fn new() -> Self {
-        let fixture = Fixture::with_skills();
+        Self::on(Fixture::with_skills())
+    }
+
+    /// Users of a server whose operator has these skills.
+    fn on(fixture: Fixture) -> Self {
         for name in ["ann", "bob"] {
             add(&fixture, name);
         }

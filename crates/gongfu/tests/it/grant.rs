@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::fixture::Fixture;
 
 /// Asks the proxy for a host, greets it by TLS, and says what comes back.
-const ASK: &str = r#"
+pub(crate) const ASK: &str = r#"
 import errno, socket, ssl, sys
 try:
     end = socket.create_connection(("127.0.0.1", 3128), 20)
@@ -29,7 +29,7 @@ except OSError as error:
 "#;
 
 /// A host that says `hi` to whoever says anything; answers where it is.
-fn host() -> String {
+pub(crate) fn host() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {

@@ -33,6 +33,8 @@ struct Fixture {
     zoe: User,
     /// The path of its skill.
     team_skill: String,
+    /// The ids of a grant of Ann, and of one of the team.
+    grants: [String; 2],
 }
 
 impl Fixture {
@@ -75,12 +77,23 @@ impl Fixture {
             .json();
         let id = listed["items"][0]["id"].as_str().unwrap();
         let team_skill = format!("{team_path}/skills/{id}");
+        let ann_access = sign_in.access.as_str().to_owned();
+        let mut grants = [String::new(), String::new()];
+        for (grant, path) in grants.iter_mut().zip([&skill, &team_skill]) {
+            let (place, id) = path.split_once("/skills/").unwrap();
+            let body = json!({ "skill": id, "host": "api.example.com" });
+            let path = format!("{place}/grants");
+            let made = server.call("POST", &path, &ann_access, body).await;
+            assert_eq!(made.status, StatusCode::CREATED, "{made:?}");
+            made.json()["id"].as_str().unwrap().clone_into(grant);
+        }
         Self {
+            grants,
             team,
             invitation,
             zoe,
             team_skill,
-            ann_access: sign_in.access.as_str().to_owned(),
+            ann_access,
             bob_access: server.sign_in("bob"),
             refresh: sign_in.refresh.as_str().to_owned(),
             ann,
@@ -296,11 +309,11 @@ async fn another_user_sees_nothing_of_it() {
             // The invitation is the permission.
             assert!(reply.status.is_success(), "{reply:?}");
         } else if entry.access != Access::Public
-            && ["{id}", "{team}"]
-                .iter()
-                .any(|name| entry.path.contains(name))
+            && (["{id}", "{team}"].iter()).any(|name| entry.path.contains(name))
+            || entry.name == "grant_create"
         {
-            let code = if entry.path.starts_with("/api/v1/skills") {
+            let is_about_a_skill = entry.path.starts_with("/api/v1/skills");
+            let code = if is_about_a_skill || entry.name == "grant_create" {
                 "SKILL_NOT_FOUND"
             } else {
                 "NOT_FOUND"
@@ -310,6 +323,7 @@ async fn another_user_sees_nothing_of_it() {
             let (path, body) = fixture.sample(&entry.name);
             let path = path.replace(&fixture.token_id, "00000000000000000000000000000000");
             let path = path.replace(&fixture.approval, "00000000");
+            let path = path.replace(&fixture.grants[0], "00000000000000000000000000000000");
             let path = path.replace(
                 fixture.team.as_str(),
                 "team-00000000000000000000000000000000",

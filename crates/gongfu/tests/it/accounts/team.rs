@@ -12,16 +12,16 @@ use crate::site::Reply;
 const SEEN: Duration = Duration::from_secs(1);
 
 /// Three users, of whom ann and bob are in a team with a skill that holds the secret. Nobody else has it.
-struct Team {
-    users: Users,
+pub(super) struct Team {
+    pub(super) users: Users,
     carl: String,
     /// Credentials of people, who manage teams.
-    people: [String; 3],
-    id: String,
+    pub(super) people: [String; 3],
+    pub(super) id: String,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let users = Users::new();
         add(&users.fixture, "carl");
         let carl = token(&users.fixture, "carl", &[]);
@@ -47,7 +47,7 @@ impl Team {
     }
 
     /// Sends a request of a person below the team.
-    fn rest(&self, person: usize, method: &str, path: &str, body: &Value) -> Reply {
+    pub(super) fn rest(&self, person: usize, method: &str, path: &str, body: &Value) -> Reply {
         let path = format!("/teams/{}{path}", self.id);
         self.users.rest(&self.people[person], method, &path, body)
     }
@@ -61,7 +61,7 @@ impl Team {
             .rest(&self.people[person], "POST", "/teams/join", &invitation)
     }
 
-    fn tokens(&self) -> [&str; 3] {
+    pub(super) fn tokens(&self) -> [&str; 3] {
         [&self.users.ann, &self.users.bob, &self.carl]
     }
 
@@ -81,7 +81,7 @@ impl Team {
     }
 
     /// The id of the team's skill, as ann lists it.
-    fn skill(&self) -> String {
+    pub(super) fn skill(&self) -> String {
         let listed = self.rest(0, "GET", "/skills", &Value::Null).json();
         text_at(&listed, "/items/0/id").to_owned()
     }

@@ -142,6 +142,26 @@ impl Fixture {
                 format!("{}/members/{bob}", team.replace("/api/v1", "/api/v1/admin")),
                 json!({ "role": "member" }),
             ),
+            other => self.grant_sample(other),
+        }
+    }
+
+    /// The same of an endpoint about grants.
+    fn grant_sample(&self, name: &str) -> (String, Value) {
+        let [own, team] = &self.grants;
+        let (skill, grant, grants) = if name.starts_with("team_") {
+            let team_path = format!("/api/v1/teams/{}/grants", self.team.as_str());
+            (&self.team_skill, team, team_path)
+        } else {
+            (&self.skill, own, "/api/v1/grants".to_owned())
+        };
+        match name.trim_start_matches("team_") {
+            "grant_list" => (grants, Value::Null),
+            "grant_create" => {
+                let skill = skill.rsplit('/').next();
+                (grants, json!({ "skill": skill, "host": "example.com" }))
+            }
+            "grant_delete" => (format!("{grants}/{grant}"), Value::Null),
             other => panic!("add a sample of the endpoint {other}"),
         }
     }
