@@ -52,7 +52,6 @@ def values(owner: User) -> dict[str, list[Any]]:
         "uri": [f"skill://own/{skill}/SKILL.md", f"skill://own/{skill}"],
         "team": [owner.ids["team"]],
         "user": [owner.ids["member"]],
-        "invitation": [owner.ids["invitation"]],
         "role": ["member"],
         "content": ["other text"],
         "description": ["Does other things. Use it for other things."],
@@ -156,7 +155,7 @@ def requests(
     path: str, method: str, operation: dict[str, Any], document: dict[str, Any], owner: User
 ) -> list[tuple[str, Any, dict[str, str]]]:
     known = values(owner)
-    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user", "grants": "grant"}
+    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user", "grants": "grant", "invitations": "invitation"}
     target = path
     family = path.split("/")[3] if path.count("/") > 2 else ""
     family = path.split("/")[4] if family == "admin" and path.count("/") > 3 else family

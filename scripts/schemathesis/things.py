@@ -64,8 +64,8 @@ def lead(case: Any, name: str) -> None:
         case.body["skill"], case.body["host"] = skill(prefix), "example.com"
     if "{path}" in path and case.method != "PUT":
         given["path"] = "notes.md"
-    if "{invitation}" in path:
-        given["invitation"] = invitation(team())["id"]
+    if "/invitations/{id}" in path:
+        given["id"] = invitation(team())["id"]
     if "{user}" in path:
         given["user"] = OTHER
         send("PUT", f"/api/v1/admin/teams/{given['team']}/members/{OTHER}", {"role": "member"}, ADMIN)

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
-use super::skill::{FULL, UNKNOWN};
+use super::skill::{FULL, in_body};
 use crate::problem::Problem;
 
 /// The path of all grants.
@@ -102,10 +102,13 @@ impl Endpoint for GrantCreate {
     const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::CREATED;
     const REFUSALS: &'static [Refusal] = &[
-        UNKNOWN,
         Refusal {
             status: 403,
             codes: &["FORBIDDEN"],
+        },
+        Refusal {
+            status: 409,
+            codes: &["SKILL_DEACTIVATED"],
         },
         FULL,
     ];
@@ -128,7 +131,7 @@ impl Endpoint for GrantCreate {
             });
         }
         let skill = StoredSkillShow { skill: self.skill };
-        let stored = context.operate(skill).await?;
+        let stored = context.operate(skill).await.map_err(in_body)?;
         let add = GrantAdd {
             skill: stored.skill.full_name.to_string(),
             hosts: vec![rule.clone()],

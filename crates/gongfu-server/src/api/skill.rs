@@ -1,6 +1,7 @@
 //! Skills: listed, created, shown, changed, deleted, enabled.
 
 use gongfu_core::account::{Scope, TeamRole};
+use gongfu_hub::ErrorCode;
 use gongfu_hub::surface::skill_edit::{StoredSkillCreate, StoredSkillDelete, StoredSkillDescribe};
 use gongfu_hub::surface::stored_skill::{StoredSkill, StoredSkillList, StoredSkillShow};
 use gongfu_hub::surface::switch::SkillSwitch;
@@ -45,6 +46,16 @@ pub(super) const FULL: Refusal = Refusal {
     status: 429,
     codes: &["QUOTA_EXCEEDED"],
 };
+
+/// A refusal about a skill that the body names: an unknown one is a wrong value there, since the path is right.
+pub(super) fn in_body(problem: Problem) -> Problem {
+    match problem {
+        Problem::Tool(error) if error.code() == ErrorCode::SkillNotFound => {
+            Problem::field("skill", "there is no skill with this id")
+        }
+        problem => problem,
+    }
+}
 
 /// A skill.
 #[derive(Debug, Serialize, JsonSchema)]

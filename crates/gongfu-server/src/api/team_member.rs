@@ -2,6 +2,7 @@
 
 use gongfu_core::account::TeamRole;
 use gongfu_core::port::Timestamp;
+use gongfu_core::registry::AccountError;
 use gongfu_core::registry::team::InvitationSecret;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
@@ -71,13 +72,13 @@ pub(super) struct TeamInvitationDelete {
     team: String,
     /// The id of the invitation.
     #[schemars(length(min = 1, max = 200))]
-    invitation: String,
+    id: String,
 }
 
 impl Endpoint for TeamInvitationDelete {
     const NAME: &'static str = "team_invitation_delete";
     const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/api/v1/teams/{team}/invitations/{invitation}";
+    const PATH: &'static str = "/api/v1/teams/{team}/invitations/{id}";
     const ACCESS: Access = Access::Person;
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
     const REFUSALS: &'static [Refusal] = &[UNKNOWN];
@@ -87,7 +88,7 @@ impl Endpoint for TeamInvitationDelete {
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let (accounts, user) = (context.accounts(), &context.identity()?.user);
         let team = of(accounts, &self.team, user, TeamRole::Maintainer).await?;
-        let withdrawn = accounts.withdraw(&team.id, &self.invitation, Some(user));
+        let withdrawn = accounts.withdraw(&team.id, &self.id, Some(user));
         withdrawn.await?;
         Ok(Answer::nothing())
     }
@@ -107,14 +108,22 @@ impl Endpoint for TeamJoin {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/teams/join";
     const ACCESS: Access = Access::Person;
-    const REFUSALS: &'static [Refusal] = &[UNKNOWN];
     type Reply = TeamReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {
-        let secret = InvitationSecret::parse(&self.invitation);
-        let secret = secret.ok_or(Problem::NotFound("invitation"))?;
+        let unknown = || {
+            Problem::field(
+                "invitation",
+                "there is no such invitation; ask for a new one",
+            )
+        };
+        let secret = InvitationSecret::parse(&self.invitation).ok_or_else(unknown)?;
         let user = &context.identity()?.user;
-        let team = context.accounts().join(&secret, user).await?;
+        let joined = context.accounts().join(&secret, user).await;
+        let team = joined.map_err(|error| match error {
+            AccountError::Unknown(_) => unknown(),
+            error => error.into(),
+        })?;
         changed(context).await?;
         Ok(Answer::from(reply(context, &team).await?))
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal};
-use super::skill::{CONFLICT, FULL, INVALID, PATH, SkillReply, WRITE};
+use super::skill::{CONFLICT, FULL, INVALID, PATH, SkillReply, WRITE, in_body};
 use super::team_access::{of, team_path};
 use crate::problem::Problem;
 
@@ -38,7 +38,7 @@ impl Endpoint for TeamSkillShare {
     const REFUSALS: &'static [Refusal] = &[
         Refusal {
             status: 404,
-            codes: &["NOT_FOUND", "SKILL_NOT_FOUND"],
+            codes: &["NOT_FOUND"],
         },
         CONFLICT,
         INVALID,
@@ -51,7 +51,8 @@ impl Endpoint for TeamSkillShare {
         let team = of(context.accounts(), &self.team, user, TeamRole::Maintainer).await?;
         let (catalog, actor) = (context.catalog(), context.user_actor()?);
         let download = StoredSkillDownload { skill: self.skill };
-        let (shared, files) = catalog.operate(download, &actor).await?;
+        let shared = catalog.operate(download, &actor).await;
+        let (shared, files) = shared.map_err(|error| in_body(error.into()))?;
         let put = |file: ArchiveFile| FileChange::put(file.path, file.bytes, file.is_executable);
         let files = files.into_iter().map(put).collect();
         let team_actor = actor.for_team(team.id.clone());

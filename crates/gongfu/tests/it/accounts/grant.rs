@@ -100,7 +100,7 @@ fn person_grants_a_host_to_their_skill_and_an_admin_one_of_the_network() {
     }
     // Hosts that can't be, and skills of others.
     for (body, status) in [
-        (json!({"skill": "x", "host": "example.com"}), 404),
+        (json!({"skill": "x", "host": "example.com"}), 422),
         (json!({"skill": "x", "host": "http://example.com/"}), 422),
         (json!({"skill": "x", "host": "*"}), 422),
     ] {

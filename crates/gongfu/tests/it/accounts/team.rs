@@ -252,7 +252,7 @@ fn shared_skill_is_a_copy_for_the_team() {
         .rest(&team.people[2], "POST", "/skills", &create)
         .json();
     let share = json!({"skill": text_at(&other, "/id")});
-    assert_eq!(team.rest(0, "POST", "/skills/share", &share).status, 404);
+    assert_eq!(team.rest(0, "POST", "/skills/share", &share).status, 422);
 }
 
 #[test]
