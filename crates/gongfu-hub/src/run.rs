@@ -355,8 +355,9 @@ async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGra
 /// The grants of the caller, and those that come with a skill that is shared with them.
 async fn grants_for(call: &Call, skill: &Skill) -> Result<Grants, PortError> {
     let mut grants = Grants::read(call.space.records()).await?;
-    let shared = call.space.skills().shared_grants(skill).await?;
-    grants.all.extend(shared.all);
+    if let Some(records) = call.space.skills().records_of_sharer(skill) {
+        grants.all.extend(Grants::read(&*records).await?.all);
+    }
     Ok(grants)
 }
 

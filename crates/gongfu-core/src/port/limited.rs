@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{
-    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, SkillSearch, SkillStore,
-    ready,
+    Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, Records, SkillSearch,
+    SkillStore, ready,
 };
-use crate::grant::Grants;
 use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -131,11 +130,9 @@ impl SkillStore for LimitedSkills {
         }
     }
 
-    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
-        match self.checked(skill) {
-            Ok(()) => self.skills.shared_grants(skill),
-            Err(error) => ready(Err(error)),
-        }
+    fn records_of_sharer(&self, skill: &Skill) -> Option<Arc<dyn Records>> {
+        self.checked(skill).ok()?;
+        self.skills.records_of_sharer(skill)
     }
 
     fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {

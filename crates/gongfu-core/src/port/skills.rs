@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Change, FileContent, Lease, Pending};
+use super::{Change, FileContent, Lease, Pending, Records};
 use crate::account::UserId;
-use crate::grant::Grants;
 use crate::library::{Library, Revision, Skill};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -93,11 +92,11 @@ pub trait SkillStore: Send + Sync {
         None
     }
 
-    /// Returns the grants that come with a skill from those who share it. The default is for stores whose skills are
-    /// all the space's own.
-    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
+    /// Returns the records of those who share a skill with the space: their grants count for it. The default is for
+    /// stores whose skills are all the space's own.
+    fn records_of_sharer(&self, skill: &Skill) -> Option<Arc<dyn Records>> {
         let _ = skill;
-        super::ready(Ok(Grants::default()))
+        None
     }
 
     /// A skill with its unlisted files, as what a person allows it needs them. The default is for stores

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::select_all;
 use gongfu_core::account::UserId;
-use gongfu_core::grant::Grants;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::port::{
     Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, Records, SkillStore,
@@ -270,11 +269,8 @@ impl SkillStore for AccountSkills {
         }))
     }
 
-    fn shared_grants<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Grants> {
-        match self.shared(skill) {
-            Some(shared) => Box::pin(async move { Grants::read(&*shared.records).await }),
-            None => ready(Ok(Grants::default())),
-        }
+    fn records_of_sharer(&self, skill: &Skill) -> Option<Arc<dyn Records>> {
+        Some(self.shared(skill)?.records)
     }
 
     fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
