@@ -235,7 +235,7 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     done("PUT", target, f"papers of {team.secret}".encode(), headers=plan)
     host = f"{user.word}.example.com"
     user.ids["grant"] = done("POST", "/api/v1/grants", {"skill": made["id"], "host": host}, person=True)["id"]
-    shared = {"skill": user.ids["team skill"], "host": host}
+    shared = {"skill": user.ids["team skill"], "host": f"{team.word}.example.com"}
     user.ids["team grant"] = done("POST", f"{path}/grants", shared, person=True)["id"]
     user.ids["invitation"] = done("POST", f"{path}/invitations", {}, person=True)["id"]
     user.invitation = done("POST", f"{path}/invitations", {}, person=True)["invitation"]
