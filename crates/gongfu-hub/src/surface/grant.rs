@@ -36,6 +36,8 @@ pub struct GrantChange {
     pub skill: String,
     /// True if anything changed.
     pub is_changed: bool,
+    /// The grants that were added, or were there already; none after a removal.
+    pub grants: Vec<Grant>,
 }
 
 impl Operation for GrantAdd {
@@ -65,6 +67,7 @@ impl Operation for GrantAdd {
         Ok(GrantChange {
             skill: skill.full_name.to_string(),
             is_changed: is_changed.ok_or_else(full)?,
+            grants,
         })
     }
 }
@@ -89,12 +92,14 @@ impl Operation for GrantRemove {
             return Ok(GrantChange {
                 skill: self.skill,
                 is_changed: true,
+                grants: Vec::new(),
             });
         }
         let skill = shelf::skill(call, &self.skill).await?;
         Ok(GrantChange {
             is_changed: self.remove(call, &skill.path).await?,
             skill: skill.full_name.to_string(),
+            grants: Vec::new(),
         })
     }
 }

@@ -134,17 +134,17 @@ impl Endpoint for GrantCreate {
         let stored = context.operate(skill).await.map_err(in_body)?;
         let add = GrantAdd {
             skill: stored.skill.full_name.to_string(),
-            hosts: vec![rule.clone()],
+            hosts: vec![rule],
             private: self.private,
         };
-        context.operate(add).await?;
-        let grants = context.operate(GrantList {}).await?;
-        let mut grants = grants.into_iter().map(GrantReply::from);
-        let host = rule.to_string();
-        let made =
-            grants.find(|one| one.skill_id.as_deref() == Some(&stored.id) && one.host == host);
-        // Another request may have removed it already.
-        Ok(Answer::from(made.ok_or(Problem::NotFound("grant"))?).location(context.path(PATH)))
+        let added = context.operate(add).await?;
+        let grant = added.grants.into_iter().next().ok_or(Problem::Fault)?;
+        let made = ListedGrant {
+            grant,
+            skill: Some(stored),
+            difference: Vec::new(),
+        };
+        Ok(Answer::from(GrantReply::from(made)).location(context.path(PATH)))
     }
 }
 
