@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gongfu_core::account::Owner;
-use gongfu_core::network::Rules;
+use gongfu_core::network::{Grantee, Rules};
 use gongfu_core::sandbox::{Command, Contact, Outcome, Reach};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
@@ -167,7 +167,13 @@ for name in ["other.test", "localhost"]:
     print(ask(connect(name.encode() + b":{port}"), hello(name)))
 "#
     );
-    let granted = reach(&[format!("localhost:{port}")], &["other.test"]);
+    let granted = Reach {
+        grantee: Some(Grantee {
+            skill: "asker".to_owned(),
+            has_account: false,
+        }),
+        ..reach(&[format!("localhost:{port}")], &["other.test"])
+    };
     let (lines, contacts) = output_of(&fixture, granted, &program);
     assert_eq!((lines, host.heard()), (vec!["403".to_owned(); 2], 0));
     let reasons: Vec<&str> = contacts
@@ -178,7 +184,7 @@ for name in ["other.test", "localhost"]:
         panic!("{contacts:?}");
     };
     assert!(
-        other.contains("gongfu grant add SKILL other.test"),
+        other.contains("gongfu grant add asker other.test"),
         "{other}"
     );
     assert!(localhost.contains("this machine"), "{localhost}");
