@@ -286,6 +286,12 @@ impl HttpEndpoint {
     async fn answer(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
         let is_delete = request.method() == Method::DELETE;
         let user = user(request.extensions()).cloned();
+        if let Some(user) = &user
+            && self.sessions.is_greedy(user)
+            && message::is_initialize(&body)
+        {
+            return Refusal::too_many_sessions(&body).into_response();
+        }
         let mut response = self.rmcp.handle(request).await;
         if let (Some(user), Some(id)) = (user, response.headers().get(SESSION_ID)) {
             self.sessions.bind(id.to_str().unwrap_or_default(), &user);

@@ -82,7 +82,7 @@ impl Refusal {
         } else if text.contains(session::ALREADY_INITIALIZED) {
             Self::new(StatusCode::BAD_REQUEST, session::ALREADY_INITIALIZED).to(request)
         } else if text.contains(session::FULL) {
-            Self::new(StatusCode::SERVICE_UNAVAILABLE, session::FULL).to(request)
+            Self::too_many_sessions(request)
         } else if text.contains("Session ID is required") {
             let text = "a session is needed; send `initialize` first and its `Mcp-Session-Id` with \
                         every request, or use revision 2026-07-28";
@@ -90,6 +90,11 @@ impl Refusal {
         } else {
             Self::new(status, text).to(request)
         }
+    }
+
+    /// The refusal of an `initialize` while there is no room for another session.
+    pub(super) fn too_many_sessions(request: &[u8]) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, session::FULL).to(request)
     }
 
     /// The refusal as an event of a stream.

@@ -154,37 +154,59 @@ impl Sessions {
         })
     }
 
-    fn expired(&self) -> Vec<SessionId> {
+    /// The idle sessions and the times of their last use, in the order in which they stay.
+    ///
+    /// The latest one of each user is before anybody's second: who opens many closes only their own.
+    fn idle(&self) -> Vec<(SessionId, Instant)> {
         let table = lock(&self.table);
         let idle = table.iter().filter(|(_, session)| session.streams == 0);
         let mut idle: Vec<_> = idle.collect();
         idle.sort_unstable_by_key(|(_, session)| Reverse(session.last_used));
-        let limits = self.limits;
-        let expired = idle
+        let mut counts: HashMap<Option<&UserId>, usize> = HashMap::new();
+        let mut ranked: Vec<_> = idle
             .into_iter()
-            .enumerate()
-            .filter(|(place, (_, session))| {
-                let is_kept = *place < limits.kept;
-                let time = if is_kept {
-                    limits.idle
-                } else {
-                    limits.crowded_idle
-                };
-                session.last_used.elapsed() >= time
-            });
-        expired.map(|(_, (id, _))| Arc::clone(id)).collect()
+            .map(|(id, session)| {
+                let rank = counts.entry(session.user.as_ref()).or_default();
+                *rank += 1;
+                (*rank, Arc::clone(id), session.last_used)
+            })
+            .collect();
+        ranked.sort_by_key(|(rank, ..)| *rank);
+        let without_rank = ranked.into_iter().map(|(_, id, last_used)| (id, last_used));
+        without_rank.collect()
     }
 
-    /// Closes the sessions that are idle for longest until there is room for another.
+    fn expired(&self) -> Vec<SessionId> {
+        let limits = self.limits;
+        let times = (0..).map(|place| {
+            if place < limits.kept {
+                limits.idle
+            } else {
+                limits.crowded_idle
+            }
+        });
+        let idle = self.idle().into_iter().zip(times);
+        idle.filter(|((_, last_used), time)| last_used.elapsed() >= *time)
+            .map(|((id, _), _)| id)
+            .collect()
+    }
+
+    /// Returns true if a user may open no more, because few are left and this user has a quarter of all.
+    pub(super) fn is_greedy(&self, user: &UserId) -> bool {
+        let table = lock(&self.table);
+        if table.len() < self.limits.open / 2 {
+            return false;
+        }
+        let theirs = table
+            .values()
+            .filter(|session| session.streams > 0 && session.user.as_ref() == Some(user));
+        theirs.count() >= self.limits.open.div_ceil(4)
+    }
+
+    /// Closes idle sessions until there is room for another.
     async fn make_room(&self) -> Result<(), SessionError> {
         while self.count() >= self.limits.open {
-            let idle = {
-                let table = lock(&self.table);
-                let idle = table.iter().filter(|(_, session)| session.streams == 0);
-                let longest = idle.min_by_key(|(_, session)| session.last_used);
-                longest.map(|(id, _)| Arc::clone(id))
-            };
-            let id = idle.ok_or(SessionError::Full)?;
+            let (id, _) = self.idle().pop().ok_or(SessionError::Full)?;
             tracing::info!(
                 session = &*id,
                 "closed a session to make room for a new one"
