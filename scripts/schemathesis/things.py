@@ -70,7 +70,10 @@ def lead(case: Any, name: str) -> None:
         given["user"] = OTHER
         send("PUT", f"/api/v1/admin/teams/{given['team']}/members/{OTHER}", {"role": "member"}, ADMIN)
     if name == "team_join":
-        case.body["invitation"] = invitation(team())["invitation"]
+        # To a team that the one who joins isn't in.
+        joined = send("POST", "/api/v1/teams", {"name": new_name()}, ADMIN)["id"]
+        made = send("POST", f"/api/v1/teams/{joined}/invitations", {}, ADMIN)
+        case.body["invitation"] = made["invitation"]
     if name == "team_skill_share":
         case.body["skill"] = skill("/api/v1")
 

@@ -127,7 +127,7 @@ pub struct Actor {
 pub struct Permissions {
     /// Its scopes.
     pub scopes: Scopes,
-    /// The only skills that it reaches, by name; `None` for all.
+    /// The only skills that it reaches, by full name; `None` for all.
     pub skills: Option<Arc<[String]>>,
     /// The limits of its user.
     pub quota: UserQuota,

@@ -123,8 +123,7 @@ pub struct AdmittedFile {
 pub struct ArchiveCheck {
     entries: usize,
     total: u64,
-    /// The paths so far, without letter case, and whether they are files.
-    paths: HashMap<String, bool>,
+    paths: PathSet,
 }
 
 impl ArchiveCheck {
@@ -163,7 +162,7 @@ impl ArchiveCheck {
         if !path.is_root() && !path.as_str().split('/').all(is_portable) {
             return Err(ArchiveError::Name(shown()));
         }
-        if !self.claim(&path, !is_folder) {
+        if !self.paths.claim(&path, !is_folder) {
             return Err(ArchiveError::Duplicate(shown()));
         }
         if is_folder {
@@ -192,6 +191,21 @@ impl ArchiveCheck {
     /// Counts the bytes of a file that was read.
     pub fn count(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
+    }
+}
+
+/// The paths of the files and folders of one skill, which differ on every system.
+#[derive(Debug, Default)]
+pub struct PathSet {
+    /// The paths so far, without letter case, and whether they are files.
+    paths: HashMap<String, bool>,
+}
+
+impl PathSet {
+    /// Takes the path of a file; false where another one is the same without letter case, is a folder there, or is a
+    /// file above it.
+    pub fn add_file(&mut self, path: &SkillPath) -> bool {
+        self.claim(path, true)
     }
 
     /// Takes a path and the folders above it; false where another entry has one of them as something else.

@@ -46,6 +46,9 @@ pub enum SourceKind {
     Untrusted,
 }
 
+/// The id of the source of a user's own skills, on a server with accounts.
+pub const OWN_SOURCE: &str = "own";
+
 /// A place where skills come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {

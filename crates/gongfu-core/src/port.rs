@@ -61,6 +61,9 @@ pub enum PortError {
     /// It exists and must not be touched: a link that leads out, a device.
     #[error("{0}")]
     Denied(String),
+    /// The credential doesn't reach so far.
+    #[error("{0}")]
+    OutOfReach(String),
     /// It can be read but not written.
     #[error("`{place}` is read-only")]
     ReadOnly {

@@ -142,6 +142,9 @@ pub enum AccountError {
     /// Nobody could manage the team any more.
     #[error("a team needs a maintainer; make another member one first, or delete the team")]
     LastMaintainer,
+    /// The invitation would give the user nothing; it stays for somebody else.
+    #[error("you are a member of this team already; the invitation stays for somebody else")]
+    AlreadyMember,
     /// A provider of identities says who is in the team.
     #[error("this member comes from a group of the company's sign-in; remove them from the group")]
     Synced,

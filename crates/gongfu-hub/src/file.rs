@@ -169,6 +169,7 @@ pub(crate) fn failed(error: PortError, path: &str, doing: &'static str) -> ToolE
     match error {
         PortError::NotFound => Problem::PlaceUnknown { path },
         PortError::Denied(reason) => Problem::PlacePath { path, reason },
+        PortError::OutOfReach(reason) => Problem::OutOfReach { reason },
         PortError::IsAFolder => Problem::IsAFolder { path },
         PortError::NotAFolder => Problem::NotAFolder { path },
         PortError::ReadOnly { place, instead } => Problem::SourceReadOnly { place, instead },

@@ -85,6 +85,7 @@ problems! {
     RoleTooLow { tool: String, access: Access } = Forbidden;
     ScopeMissing { tool: String, scope: Scope } = Forbidden;
     PersonOnly { operation: String } = Forbidden;
+    OutOfReach { reason: String } = Forbidden;
     ApprovalWaiting {
         reason: String,
         /// The id of the approval record.

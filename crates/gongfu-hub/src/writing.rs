@@ -292,6 +292,7 @@ pub async fn write_skill(
     )?;
     // There are file systems to which letter case means nothing.
     let findings = if path.file_name().eq_ignore_ascii_case(SKILL_FILE) {
+        check_new_name(call, &bytes, skill, path).await?;
         judged(&bytes, skill, path)?
     } else {
         Vec::new()
@@ -303,9 +304,49 @@ pub async fn write_skill(
     let created = call.space.skills().write(skill, path, change).await;
     Ok(WriteReport {
         bytes: bytes.len(),
-        created: created.map_err(|error| file::failed(error, given, "writing the skill"))?,
+        created: created.map_err(|error| failed(error, skill, given))?,
         findings,
     })
+}
+
+/// An error of a store about a file of a skill.
+fn failed(error: PortError, skill: &Skill, given: &str) -> ToolError {
+    match error {
+        PortError::NotFound => gone(skill),
+        error => file::failed(error, given, "writing the skill"),
+    }
+}
+
+/// A skill that was there a moment ago.
+pub(crate) fn gone(skill: &Skill) -> ToolError {
+    Problem::SkillUnknown {
+        name: skill.full_name.to_string(),
+        nearest: Vec::new(),
+        total: 0,
+    }
+    .error()
+}
+
+/// Checks that a SKILL.md gives its skill no name that another one has: that one would be found no more.
+pub(crate) async fn check_new_name(
+    call: &Call,
+    document: &[u8],
+    skill: &Skill,
+    path: &SkillPath,
+) -> Result<(), ToolError> {
+    if !path.as_str().eq_ignore_ascii_case(SKILL_FILE) {
+        return Ok(());
+    }
+    let document = skill::load(document, skill.folder.file_name(), &mut Vec::new());
+    let Some(document) = document.filter(|document| document.name != skill.name) else {
+        return Ok(());
+    };
+    let library = shelf::library(call).await?;
+    let mut skills = library.skills().iter();
+    match skills.find(|known| known.name == document.name && library.is_own(known)) {
+        Some(known) => Err(exists(document.name.as_str(), &known.full_name)),
+        None => Ok(()),
+    }
 }
 
 /// Makes a skill.

@@ -28,7 +28,7 @@ use crate::blocking::blocking;
 use crate::revision;
 
 pub use joined::{AccountSkills, SharedSkills, Shares};
-pub use record::{OWN_SOURCE, contents_of};
+pub use record::contents_of;
 
 use checkout::{Checkout, NewFile};
 use record::{Manifest, StoredSkill, manifest_key};

@@ -23,8 +23,8 @@ pub mod walk;
 pub mod watch;
 
 pub use account::{
-    AccountSkills, OWN_SOURCE, SharedSkills, Shares, StoreLimits, StoreParts, StoredSkills,
-    WeakSkills, changed_by_hand, contents_of,
+    AccountSkills, SharedSkills, Shares, StoreLimits, StoreParts, StoredSkills, WeakSkills,
+    changed_by_hand, contents_of,
 };
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;

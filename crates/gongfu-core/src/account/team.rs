@@ -193,6 +193,17 @@ impl Team {
         self.members.get(user).map(|membership| membership.role)
     }
 
+    /// Withdraws the invitations of those who manage the team no more, so that none of them comes back by one.
+    pub(crate) fn withdraw_stale(&mut self) {
+        let members = &self.members;
+        let manages = |user: &UserId| {
+            let membership = members.get(user);
+            membership.is_some_and(|membership| membership.role == TeamRole::Maintainer)
+        };
+        self.invitations
+            .retain(|_, invitation| invitation.by.as_ref().is_none_or(manages));
+    }
+
     /// Returns true if somebody manages the team.
     pub fn has_maintainer(&self) -> bool {
         let mut members = self.members.values();

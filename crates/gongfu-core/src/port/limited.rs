@@ -6,14 +6,14 @@ use super::{
     Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, Records, SkillSearch,
     SkillStore, ready,
 };
-use crate::library::{Library, Revision, Skill};
+use crate::library::{Library, Revision, Skill, SourceKind};
 use crate::search::{Answer, Query};
-use crate::skill::{SkillName, SkillPath};
+use crate::skill::{self, SKILL_FILE, SkillName, SkillPath};
 
 /// The most hits among which a search looks for those that are reachable.
 const MAX_HITS: usize = 10_000;
 
-/// The skills of another store that have one of these names.
+/// The skills of another store that have one of these full names.
 pub(super) struct LimitedSkills {
     pub(super) skills: Arc<dyn SkillStore>,
     pub(super) names: Arc<[String]>,
@@ -22,8 +22,8 @@ pub(super) struct LimitedSkills {
 }
 
 impl LimitedSkills {
-    fn reaches(&self, name: &SkillName) -> bool {
-        self.names.iter().any(|reached| reached == name.as_str())
+    fn reaches(&self, full_name: &str) -> bool {
+        self.names.iter().any(|reached| **reached == *full_name)
     }
 
     fn limited(&self, library: &Library) -> Arc<Library> {
@@ -34,27 +34,55 @@ impl LimitedSkills {
             return Arc::clone(last);
         }
         let skills = library.skills().iter();
-        let reached = skills.filter(|skill| self.reaches(&skill.name)).cloned();
+        let reached = skills
+            .filter(|skill| self.reaches(&skill.full_name))
+            .cloned();
         let limited = Library::new(library.sources().to_vec(), reached.collect(), Vec::new());
         let limited = Arc::new(limited.at(library.revision()));
         *last = Some(Arc::clone(&limited));
         limited
     }
 
-    fn may_create(&self, name: &SkillName) -> Result<(), PortError> {
-        if self.reaches(name) {
+    /// Checks that a skill with this name, among those that the space writes, is in reach.
+    async fn may_create(&self, name: &SkillName) -> Result<(), PortError> {
+        let library = self.skills.library().await?;
+        let mut sources = library.sources().iter();
+        let own = sources.find(|source| source.kind == SourceKind::Account);
+        let full_name = own.map(|own| format!("{}/{name}", own.id));
+        if full_name.is_some_and(|full_name| self.reaches(&full_name)) {
             return Ok(());
         }
         let why = format!("the token doesn't reach a skill named `{name}`");
-        Err(PortError::Denied(why))
+        Err(PortError::OutOfReach(why))
     }
 
     fn checked(&self, skill: &Skill) -> Result<(), PortError> {
-        if self.reaches(&skill.name) {
+        if self.reaches(&skill.full_name) {
             Ok(())
         } else {
             Err(PortError::NotFound)
         }
+    }
+
+    /// Checks that a write leaves the name of a skill as it is: with another name it would take the place of a skill
+    /// that is out of reach.
+    fn may_write(
+        &self,
+        skill: &Skill,
+        path: &SkillPath,
+        content: Option<&[u8]>,
+    ) -> Result<(), PortError> {
+        self.checked(skill)?;
+        let Some(content) = content.filter(|_| path.as_str().eq_ignore_ascii_case(SKILL_FILE))
+        else {
+            return Ok(());
+        };
+        let document = skill::load(content, skill.folder.file_name(), &mut Vec::new());
+        if document.is_some_and(|document| document.name != skill.name) {
+            let why = format!("the token may not give `{}` another name", skill.full_name);
+            return Err(PortError::OutOfReach(why));
+        }
+        Ok(())
     }
 }
 
@@ -87,10 +115,10 @@ impl SkillStore for LimitedSkills {
     }
 
     fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>> {
-        match self.may_create(name) {
-            Ok(()) => self.skills.create(name, document),
-            Err(error) => ready(Err(error)),
-        }
+        Box::pin(async move {
+            self.may_create(name).await?;
+            self.skills.create(name, document).await
+        })
     }
 
     fn write<'a>(
@@ -99,7 +127,7 @@ impl SkillStore for LimitedSkills {
         path: &'a SkillPath,
         change: Change<'a>,
     ) -> Pending<'a, bool> {
-        match self.checked(skill) {
+        match self.may_write(skill, path, Some(change.bytes)) {
             Ok(()) => self.skills.write(skill, path, change),
             Err(error) => ready(Err(error)),
         }
@@ -110,14 +138,16 @@ impl SkillStore for LimitedSkills {
         name: &'a SkillName,
         files: &'a [FileEdit<'a>],
     ) -> Pending<'a, Arc<Skill>> {
-        match self.may_create(name) {
-            Ok(()) => self.skills.create_whole(name, files),
-            Err(error) => ready(Err(error)),
-        }
+        Box::pin(async move {
+            self.may_create(name).await?;
+            self.skills.create_whole(name, files).await
+        })
     }
 
     fn edit<'a>(&'a self, skill: &'a Skill, edits: &'a [FileEdit<'a>]) -> Pending<'a, Arc<Skill>> {
-        match self.checked(skill) {
+        let mut checks = edits.iter();
+        let checks = checks.try_for_each(|edit| self.may_write(skill, edit.path, edit.content));
+        match self.checked(skill).and(checks) {
             Ok(()) => self.skills.edit(skill, edits),
             Err(error) => ready(Err(error)),
         }
@@ -152,7 +182,7 @@ pub(super) struct LimitedFolders {
 impl Materialize for LimitedFolders {
     fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
         let mut names = self.names.iter();
-        if names.any(|reached| reached == skill.name.as_str()) {
+        if names.any(|reached| **reached == *skill.full_name) {
             self.folders.materialize(skill)
         } else {
             ready(Err(PortError::NotFound))
@@ -176,7 +206,7 @@ impl SkillSearch for LimitedSearch {
             let mut answer = self.search.search(&wide).await?;
             answer.hits.retain(|hit| {
                 let mut names = self.names.iter();
-                names.any(|reached| reached == hit.skill.name.as_str())
+                names.any(|reached| **reached == *hit.skill.full_name)
             });
             answer.total = answer.hits.len();
             answer.hits.truncate(query.limit);

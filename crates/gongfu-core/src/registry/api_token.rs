@@ -75,7 +75,7 @@ pub struct ApiTokenRecord {
     pub name: String,
     /// Its scopes.
     pub scopes: Scopes,
-    /// The only skills that it reaches, by name; `None` for all.
+    /// The only skills that it reaches, by full name; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
     /// The profile of its connections; `None` for the server's.

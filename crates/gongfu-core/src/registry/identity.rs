@@ -30,7 +30,7 @@ pub struct Identity {
     pub is_admin: bool,
     /// The scopes of the credential that the user has, too.
     pub scopes: Scopes,
-    /// The only skills that it reaches, by name; `None` for all.
+    /// The only skills that it reaches, by full name; `None` for all.
     pub skills: Option<Vec<String>>,
     /// The profile of its connections; `None` for the server's.
     pub profile: Option<String>,

@@ -281,6 +281,7 @@ impl Accounts {
             let before = self.versioned_team(id).await?;
             let (old, mut team) = (before.value.members.clone(), before.value);
             change(&mut team)?;
+            team.withdraw_stale();
             if team.members.len() > MAX_MEMBERS {
                 let why = format!("a team has at most {MAX_MEMBERS} members");
                 return Err(AccountError::Invalid(why));

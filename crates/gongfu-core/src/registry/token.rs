@@ -6,8 +6,10 @@ use super::api_token::{ApiToken, ApiTokenRecord, MAX_NAME};
 use super::hex::hex;
 use super::{AccountError, Accounts, MAX_ATTEMPTS, StoredValue, Write, busy, key, unreadable};
 use crate::account::{Scopes, UserId};
+use crate::library::OWN_SOURCE;
 use crate::port::{PortError, RecordKey, Timestamp};
-use crate::skill::Digest;
+use crate::skill::{Digest, SkillPath};
+use crate::text;
 
 /// The most tokens of one user.
 const MAX_TOKENS: usize = 100;
@@ -19,7 +21,7 @@ pub struct NewToken {
     pub name: String,
     /// Its scopes.
     pub scopes: Scopes,
-    /// The only skills that it reaches, by name; `None` for all.
+    /// The only skills that it reaches, by full name; one without a source is the user's own. `None` for all.
     pub skills: Option<Vec<String>>,
     /// The profile of its connections; `None` for the server's.
     pub profile: Option<String>,
@@ -46,6 +48,7 @@ impl Accounts {
     ) -> Result<(ApiToken, ApiTokenRecord), AccountError> {
         let owner = self.user(user).await?;
         let now = self.now();
+        let skills = new.skills.map(full_names).transpose()?;
         let name = new.name.trim();
         let is_name = (1..=MAX_NAME).contains(&name.chars().count());
         let refusal = if !is_name || name.chars().any(char::is_control) {
@@ -74,7 +77,7 @@ impl Accounts {
             user: user.clone(),
             name: name.to_owned(),
             scopes: new.scopes,
-            skills: new.skills,
+            skills,
             profile: new.profile,
             created: now.0,
             expires: new.expires.map(|expires| expires.0),
@@ -152,4 +155,23 @@ pub(super) fn token_key(digest: &Digest) -> Result<RecordKey, PortError> {
 
 fn place_key(user: &UserId, id: &str) -> Result<RecordKey, PortError> {
     Ok(RecordKey::new(format!("tokens/{}/{id}", user.as_str()))?)
+}
+
+/// The full names of skills; one without a source is the user's own.
+fn full_names(names: Vec<String>) -> Result<Vec<String>, AccountError> {
+    let names = names.into_iter().map(|name| {
+        let full = match name.contains('/') {
+            true => name.clone(),
+            false => format!("{OWN_SOURCE}/{name}"),
+        };
+        let is_name = SkillPath::new(&full)
+            .is_ok_and(|path| path.as_str() == full && !path.parent().is_root());
+        is_name.then_some(full).ok_or_else(|| {
+            let name = text::clipped(&name, 100, char::REPLACEMENT_CHARACTER);
+            AccountError::Invalid(format!(
+                "`{name}` can't be a skill; use its full name, such as own/pdf-tools"
+            ))
+        })
+    });
+    names.collect()
 }

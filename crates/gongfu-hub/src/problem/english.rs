@@ -187,6 +187,10 @@ impl Problem {
                 format!("only a person may use `{operation}`"),
                 "ask the person to do it at the command line; see `gongfu --help`".to_owned(),
             ),
+            Self::OutOfReach { reason } => (
+                clipped(reason).to_owned(),
+                "use a token that reaches it, or ask the person".to_owned(),
+            ),
             Self::ChangeSetUnknown { id } => (
                 format!("there is no pending change set `{}`", clipped(id)),
                 "it may have been applied or dropped; see `change_list` or `gongfu changes list`"
@@ -311,6 +315,9 @@ impl Problem {
 }
 
 fn skills_hint(name: &str, nearest: &[String], total: usize) -> String {
+    if nearest.is_empty() && total > 0 {
+        return format!("there are {total} skills; list them to see their names and ids");
+    }
     if nearest.is_empty() {
         return "the library is empty; a person can add a folder of skills with --skills-dir"
             .to_owned();

@@ -11,10 +11,14 @@ use super::operation::{self, Operation, specified};
 use super::stored_skill::{self, StoredSkill};
 use crate::call::{Call, Event};
 use crate::error::ToolError;
+use crate::error_code::ErrorCode;
 use crate::file;
 use crate::problem::Problem;
 use crate::shelf;
 use crate::writing;
+
+/// The most attempts of a change that meets others.
+const MAX_ATTEMPTS: usize = 100;
 
 /// A file that is to be stored, or removed. The audit knows its digest alone.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -140,18 +144,25 @@ impl Operation for StoredSkillEdit {
     type Output = StoredSkill;
     specified!(operation::write_spec::<Self>());
 
-    async fn run(mut self, call: &Call) -> Result<StoredSkill, ToolError> {
-        let before = stored_skill::find(call, &self.skill).await?.skill;
+    async fn run(self, call: &Call) -> Result<StoredSkill, ToolError> {
         let expected = self.expected.as_deref();
-        if self.is_whole {
-            let is_kept = |path: &SkillPath| self.files.iter().any(|file| file.path == *path);
-            let gone = before.files.iter().filter(|file| !is_kept(&file.path));
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let before = stored_skill::find(call, &self.skill).await?.skill;
+            let is_gone = |path: &SkillPath| {
+                self.is_whole && !self.files.iter().any(|file| file.path == *path)
+            };
+            let gone = before.files.iter().filter(|file| is_gone(&file.path));
             let gone: Vec<FileChange> = gone
                 .map(|file| FileChange::remove(file.path.clone()))
                 .collect();
-            self.files.extend(gone);
+            let files: Vec<&FileChange> = self.files.iter().chain(&gone).collect();
+            match edit(call, &before, expected, &files).await {
+                Err(error) if may_repeat(&error, expected, attempts) => {}
+                edited => return edited,
+            }
         }
-        edit(call, &before, expected, &self.files).await
     }
 }
 
@@ -174,6 +185,19 @@ impl Operation for StoredSkillDescribe {
     specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<StoredSkill, ToolError> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.attempt(call).await {
+                Err(error) if may_repeat(&error, self.expected.as_deref(), attempts) => {}
+                described => return described,
+            }
+        }
+    }
+}
+
+impl StoredSkillDescribe {
+    async fn attempt(&self, call: &Call) -> Result<StoredSkill, ToolError> {
         let before = stored_skill::find(call, &self.skill).await?.skill;
         let path =
             SkillPath::new(SKILL_FILE).map_err(|why| Problem::bad_path(SKILL_FILE, why).error())?;
@@ -185,13 +209,13 @@ impl Operation for StoredSkillDescribe {
             return Err(writing::invalid(&diagnostics));
         };
         let mut fields = document.frontmatter;
-        if let Some(description) = self.description {
+        if let Some(description) = &self.description {
             fields.insert("description".to_owned(), description.trim().into());
         }
         let body = self.instructions.as_deref();
         let text = draft::rewritten(&fields, body.unwrap_or_else(|| shelf::body(&source)));
         let change = FileChange::put(path, text.into_bytes(), None);
-        edit(call, &before, self.expected.as_deref(), &[change]).await
+        edit(call, &before, self.expected.as_deref(), &[&change]).await
     }
 }
 
@@ -222,16 +246,24 @@ async fn edit(
     call: &Call,
     before: &Skill,
     expected: Option<&[String]>,
-    files: &[FileChange],
+    files: &[&FileChange],
 ) -> Result<StoredSkill, ToolError> {
     check_version(before, expected)?;
     for change in files {
         check_change(call, before, change)?;
+        if let Some(content) = &change.content {
+            writing::check_new_name(call, content, before, &change.path).await?;
+        }
     }
-    let edits: Vec<FileEdit<'_>> = files.iter().map(FileChange::edit).collect();
+    let edits: Vec<FileEdit<'_>> = files.iter().map(|change| change.edit()).collect();
     let edited = call.space.skills().edit(before, &edits).await;
     let skill = edited.map_err(|error| failed(error, before, expected))?;
     stored(call, &skill).await
+}
+
+/// Returns true for a change that met another one, and that nobody made for a certain version.
+fn may_repeat(error: &ToolError, expected: Option<&[String]>, attempts: usize) -> bool {
+    expected.is_none() && attempts < MAX_ATTEMPTS && error.code() == ErrorCode::Conflict
 }
 
 fn check_version(skill: &Skill, expected: Option<&[String]>) -> Result<(), ToolError> {
@@ -285,6 +317,7 @@ fn outdated(skill: &Skill) -> ToolError {
 fn failed(error: PortError, skill: &Skill, expected: Option<&[String]>) -> ToolError {
     match error {
         PortError::Conflict(_) if expected.is_some() => outdated(skill),
+        PortError::NotFound => writing::gone(skill),
         error => file::failed(error, &skill.full_name, "writing the skill"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use gongfu_core::account::Owner;
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::place::Location;
 use gongfu_core::port::FolderEntryKind;
@@ -120,8 +121,11 @@ impl Tool for FileList {
     }
 }
 
-/// The folder on this machine that the workspace is, if it is known.
+/// The folder on this machine that the workspace is, if it is known. A user of a server has nothing to do with it.
 fn workspace(call: &Call) -> Option<String> {
+    if *call.space.owner() != Owner::Local {
+        return None;
+    }
     let folders = call.space.run_folders().folders(false);
     let mut folders = folders.into_iter();
     folders.find(|folder| folder.guest == WORKSPACE)?.host

@@ -8,9 +8,6 @@ use gongfu_core::port::{PortError, RecordKey, Records};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
-/// The id of the source of a user's own skills.
-pub const OWN_SOURCE: &str = "own";
-
 /// A skill: the manifest of its current version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

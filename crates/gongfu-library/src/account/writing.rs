@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use gongfu_core::account::UserId;
+use gongfu_core::archive::PathSet;
 use gongfu_core::library::{FindingCount, Skill};
 use gongfu_core::port::{Change, FileEdit, LogEntry, PortError, RecordChange, RecordKey, Version};
 use gongfu_core::skill::name::faults;
@@ -167,6 +168,7 @@ impl StoredSkills {
         contents: Contents,
     ) -> Result<Arc<Skill>, PortError> {
         self.check_limits(&contents, before.as_ref())?;
+        check_paths(&contents, before.as_ref())?;
         let files: Vec<NewFile<'_>> = contents
             .iter()
             .map(|(path, (bytes, is_executable))| NewFile {
@@ -388,6 +390,25 @@ impl StoredSkills {
                 tracing::debug!(%error, "an unused blob stays");
             }
         }
+    }
+}
+
+/// Checks that new paths clash with no other, on whatever system.
+fn check_paths(contents: &Contents, before: Option<&Entry>) -> Result<(), PortError> {
+    let old = before
+        .map(|entry| &*entry.manifest.files)
+        .unwrap_or_default();
+    let old: HashSet<&SkillPath> = old.iter().map(|file| &file.path).collect();
+    let mut taken = PathSet::default();
+    for path in contents.keys().filter(|path| old.contains(path)) {
+        taken.add_file(path);
+    }
+    let mut new = contents.keys().filter(|path| !old.contains(path));
+    match new.find(|path| !taken.add_file(path)) {
+        None => Ok(()),
+        Some(path) => Err(PortError::Denied(format!(
+            "`{path}` is there already in other letter case, as a folder, or below a file"
+        ))),
     }
 }
 

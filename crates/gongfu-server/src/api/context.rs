@@ -14,6 +14,7 @@ use http::HeaderMap;
 use http::header::{HeaderName, USER_AGENT};
 
 use super::Api;
+use super::revocation;
 use super::team_access::team_path;
 use crate::problem::Problem;
 use crate::rate::HashingPermit;
@@ -78,6 +79,19 @@ impl Context {
             role,
             clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER),
         ))
+    }
+
+    /// The result of some work that may take long: it ends once the credential of the request is revoked.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody, or the credential was revoked.
+    pub(super) async fn unless_revoked<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Problem> {
+        let identity = self.identity.as_ref();
+        let identity = identity.ok_or(Problem::CredentialMissing)?;
+        revocation::unless_revoked(self.accounts(), identity, work).await
     }
 
     /// Does an operation as the caller, through the gate.

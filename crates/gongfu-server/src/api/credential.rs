@@ -116,8 +116,11 @@ pub(crate) async fn authenticate_mcp(
     match allowed {
         Ok(identity) => {
             request.extensions_mut().insert(Arc::clone(&identity));
-            let response = next.run(request).await;
-            revocation::watched(response, identity, accounts)
+            let answering = next.run(request);
+            match revocation::unless_revoked(accounts, &identity, answering).await {
+                Ok(response) => revocation::watched(response, identity, accounts),
+                Err(problem) => state.problem(problem).into_response(),
+            }
         }
         Err(problem) => state.problem(problem).into_response(),
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use gongfu_core::port::Timestamp;
+use gongfu_core::registry::Credential;
 use gongfu_core::skill::Digest;
 use http::{HeaderMap, StatusCode};
 
@@ -98,9 +99,15 @@ impl Idempotency {
             let why = "it has 1 to 255 printable ASCII characters";
             return Err(Problem::field(IDEMPOTENCY_KEY, why));
         }
-        let user = context.identity()?.user.as_str().as_bytes();
+        let identity = context.identity()?;
+        let user = identity.user.as_str().as_bytes();
+        // A token may reach less than another one of its user.
+        let token = match &identity.credential {
+            Credential::ApiToken(id) => id.as_bytes(),
+            Credential::SignIn(_) => b"",
+        };
         let team = context.team.as_ref().map_or("", |team| team.as_str());
-        let scope = [user, team.as_bytes(), endpoint.as_bytes(), key];
+        let scope = [user, token, team.as_bytes(), endpoint.as_bytes(), key];
         let key = Digest::of(&scope.join(&0));
         let (now, mut table) = (context.now(), self.lock());
         table.forget(now);

@@ -1,4 +1,4 @@
-//! Ends streams whose credential is revoked while they are open.
+//! Ends calls and streams whose credential is revoked meanwhile.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use gongfu_core::registry::{Accounts, Identity};
 use http::header::CONTENT_TYPE;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-/// The time between two looks at the credential of an open stream.
+use crate::problem::{CredentialFault, Problem};
+
+/// The time between two looks at the credential of a call or a stream.
 const INTERVAL: Duration = Duration::from_millis(700);
 
 /// The same response; a stream of events ends once the credential of its request is revoked.
@@ -32,6 +34,24 @@ pub(super) fn watched(
             revoked: Some(Box::pin(revoked(accounts, identity))),
         })
     })
+}
+
+/// The result of some work, which ends once the credential that it is for is revoked.
+///
+/// # Errors
+/// It was revoked.
+pub(super) async fn unless_revoked<T>(
+    accounts: &Accounts,
+    identity: &Arc<Identity>,
+    work: impl Future<Output = T>,
+) -> Result<T, Problem> {
+    tokio::select! {
+        biased;
+        result = work => Ok(result),
+        () = revoked(accounts.clone(), Arc::clone(identity)) => {
+            Err(Problem::Credential(CredentialFault::Revoked))
+        }
+    }
 }
 
 /// Waits until a credential counts no more.

@@ -34,7 +34,7 @@ pub(super) struct ListedToken {
     created_at: String,
     /// Its scopes.
     scopes: Vec<String>,
-    /// The only skills that it reaches, by name; null for all.
+    /// The only skills that it reaches, by full name; null for all.
     skills: Option<Vec<String>>,
     /// The profile of its connections; null for the server's.
     profile: Option<String>,
@@ -125,7 +125,8 @@ pub(super) struct TokenCreate {
     /// The permissions; without them `skills:read`, `skills:write` and `skills:run`.
     #[schemars(with = "Option<Vec<ScopeName>>", length(min = 1, max = 4))]
     scopes: Option<Vec<Scope>>,
-    /// The only skills that it reaches, by name; without them all.
+    /// The only skills that it reaches, by full name, such as `shared/pdf-tools`; one without a source is your own.
+    /// Without them all.
     #[schemars(length(max = 1_000))]
     skills: Option<Vec<String>>,
     /// The profile of its connections; without it the server's.

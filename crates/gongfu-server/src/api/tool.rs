@@ -249,8 +249,10 @@ impl Endpoint for ToolCall {
             context.actor()?,
         );
         let request = Request::new(&profiles, &self.name, self.arguments, &actor);
-        let result = context.catalog().call(request).await?;
-        Ok(Answer::from(ToolReply::from(result)))
+        let result = context
+            .unless_revoked(context.catalog().call(request))
+            .await?;
+        Ok(Answer::from(ToolReply::from(result?)))
     }
 }
 

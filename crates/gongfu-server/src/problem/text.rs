@@ -219,8 +219,8 @@ fn refused(fault: CredentialFault) -> Words {
         ),
         CredentialFault::Revoked => (
             "TOKEN_REVOKED",
-            "the token was revoked",
-            "sign in again, or create another token",
+            "the token was revoked, or its account is disabled",
+            "sign in again, or create another token; where that is refused, ask an admin",
         ),
     };
     Words {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gongfu_core::account::{Owner, UserId};
+use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
     FileEdit, LogEntry, Materialize as _, Pending, PortError, Record, RecordChange, RecordKey,
@@ -13,9 +14,7 @@ use gongfu_core::port::{
 };
 use gongfu_core::skill::{SkillName, SkillPath};
 use gongfu_files::Home;
-use gongfu_library::{
-    AccountSkills, OWN_SOURCE, StoreLimits, StoreParts, StoredSkills, changed_by_hand,
-};
+use gongfu_library::{AccountSkills, StoreLimits, StoreParts, StoredSkills, changed_by_hand};
 use gongfu_records::FileBlobs;
 use gongfu_testing::{FixedClock, MemoryRecords, now};
 

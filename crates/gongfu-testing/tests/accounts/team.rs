@@ -130,8 +130,8 @@ fn team_keeps_a_maintainer() {
     assert!(matches!(gone, Err(AccountError::Unknown("member"))));
     // An invitation never takes a role away.
     let secret = server.invitation(&team, TeamRole::Member);
-    let joined = now(accounts.join(&secret, &bob.id)).unwrap();
-    assert_eq!(joined.role_of(&bob.id), Some(TeamRole::Maintainer));
+    let joined = now(accounts.join(&secret, &bob.id));
+    assert!(matches!(joined, Err(AccountError::AlreadyMember)));
     // Somebody who is deleted leaves, even as the last one.
     now(accounts.delete(&bob.id, None)).unwrap();
     assert!(now(accounts.team(&team.id)).unwrap().members.is_empty());
@@ -224,4 +224,59 @@ fn limits_hold() {
         matches!(refused, Err(AccountError::Invalid(_))),
         "{refused:?}"
     );
+}
+
+#[test]
+fn invitations_end_with_the_role_of_those_who_made_them() {
+    let (server, team, ann, bob) = design();
+    let invite = |by: &User, role| {
+        now(server.accounts.invite(&team.id, role, Some(&by.id)))
+            .unwrap()
+            .0
+    };
+    let set = |user: &User, role| {
+        now(server
+            .accounts
+            .set_member(&team.id, &user.id, role, Some(&ann.id)))
+        .unwrap()
+    };
+    let is_refused = |secret: &InvitationSecret, user: &User| {
+        let joined = now(server.accounts.join(secret, &user.id));
+        matches!(joined, Err(AccountError::Unknown("invitation")))
+    };
+    let carl = server.register("carl").unwrap();
+    set(&bob, TeamRole::Maintainer);
+    let (own, for_others) = (
+        invite(&bob, TeamRole::Maintainer),
+        invite(&ann, TeamRole::Member),
+    );
+    set(&bob, TeamRole::Member);
+    assert!(is_refused(&own, &bob), "demoted");
+    set(&bob, TeamRole::Maintainer);
+    assert!(is_refused(&own, &bob), "it stays withdrawn");
+    let own = invite(&bob, TeamRole::Maintainer);
+    now(server
+        .accounts
+        .remove_member(&team.id, &bob.id, Some(&ann.id)))
+    .unwrap();
+    assert!(is_refused(&own, &bob), "removed");
+    set(&bob, TeamRole::Maintainer);
+    let own = invite(&bob, TeamRole::Maintainer);
+    now(server.accounts.delete(&bob.id, Some(&ann.id))).unwrap();
+    assert!(is_refused(&own, &carl), "deleted");
+    // Those of others stay.
+    let joined = now(server.accounts.join(&for_others, &carl.id)).unwrap();
+    assert_eq!(joined.role_of(&carl.id), Some(TeamRole::Member));
+}
+
+#[test]
+fn invitation_that_gives_nothing_stays_for_somebody_else() {
+    let (server, team, ann, bob) = design();
+    let secret = server.invitation(&team, TeamRole::Member);
+    let own = now(server.accounts.join(&secret, &ann.id));
+    assert!(matches!(own, Err(AccountError::AlreadyMember)), "{own:?}");
+    assert!(now(server.accounts.join(&secret, &bob.id)).is_ok());
+    let higher = server.invitation(&team, TeamRole::Maintainer);
+    let joined = now(server.accounts.join(&higher, &bob.id)).unwrap();
+    assert_eq!(joined.role_of(&bob.id), Some(TeamRole::Maintainer));
 }

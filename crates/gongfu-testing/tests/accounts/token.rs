@@ -31,7 +31,7 @@ fn token_is_its_user_within_its_scopes() {
         &ann,
         NewToken {
             scopes: [Scope::SkillsRead].into_iter().collect(),
-            skills: Some(vec!["pdf".to_owned()]),
+            skills: Some(vec!["pdf".to_owned(), "team-design/brand".to_owned()]),
             profile: Some("agentskills".to_owned()),
             ..named("laptop")
         },
@@ -39,7 +39,21 @@ fn token_is_its_user_within_its_scopes() {
     let identity = now(server.accounts.identify(&text, &[ISSUER])).unwrap();
     assert_eq!(identity.user, ann.id);
     assert_eq!(identity.scopes.to_string(), "skills:read");
-    assert_eq!(identity.skills, Some(vec!["pdf".to_owned()]));
+    assert_eq!(
+        identity.skills,
+        Some(vec!["own/pdf".to_owned(), "team-design/brand".to_owned()])
+    );
+    for name in ["", "../pdf", "own/../pdf", "/pdf", "own/", "a\nb"] {
+        let new = NewToken {
+            skills: Some(vec![name.to_owned()]),
+            ..named("x")
+        };
+        let refused = now(server.accounts.create_token(&ann.id, new));
+        assert!(
+            matches!(refused, Err(AccountError::Invalid(_))),
+            "{name:?}: {refused:?}"
+        );
+    }
     assert_eq!(identity.profile.as_deref(), Some("agentskills"));
     assert_eq!(identity.credential, Credential::ApiToken(id));
     let stored = now(server.accounts.tokens(&ann.id)).unwrap();

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::account::{Owner, TeamId};
+use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::port::{
     Materialize, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
 };
 use gongfu_core::registry::{AccountError, Accounts};
 use gongfu_environments::LocalEnvironments;
 use gongfu_files::{FileLayers, LocalRunFolders, LocalWorkspace};
-use gongfu_library::{AccountSkills, OWN_SOURCE};
+use gongfu_library::AccountSkills;
 use gongfu_sandbox::{ChangeSets, OwnerSandbox};
 use gongfu_search::{Search, SearchCache};
 

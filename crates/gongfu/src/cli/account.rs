@@ -180,7 +180,7 @@ pub(crate) struct TokenCreateArguments {
     /// A permission of the token [default: skills:read, skills:write and skills:run]
     #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',')]
     pub(crate) scopes: Vec<Scope>,
-    /// The only skills that it reaches [default: all]
+    /// The only skills that it reaches, by full name; `pdf-tools` is short for `own/pdf-tools` [default: all]
     #[arg(long = "skill", value_name = "SKILL", value_delimiter = ',')]
     pub(crate) skills: Vec<String>,
     /// The profile of tools of its connections [default: the server's]

@@ -120,10 +120,11 @@ impl Accounts {
         withdrawn.await
     }
 
-    /// Makes a user a member by an invitation, which is used up. A member stays in the higher role.
+    /// Makes a user a member by an invitation, which is used up, or gives a member its higher role.
     ///
     /// # Errors
-    /// The invitation was used or taken back, has expired, or never was; or the user has too many teams.
+    /// The invitation was used or taken back, has expired, or never was; the user has its role already, or too many
+    /// teams.
     pub async fn join(
         &self,
         secret: &InvitationSecret,
@@ -140,12 +141,15 @@ impl Accounts {
             let invitation = team.invitations.remove(&secret.id());
             let invitation = invitation.filter(|known| known.expires > now);
             let role = invitation.ok_or_else(unknown)?.role;
+            if team.role_of(user).is_some_and(|known| known >= role) {
+                return Err(AccountError::AlreadyMember);
+            }
             let membership = team.members.entry(user.clone()).or_insert(Membership {
                 role,
                 since: now,
                 is_synced: false,
             });
-            membership.role = membership.role.max(role);
+            membership.role = role;
             Ok(())
         });
         match joined.await {

@@ -130,6 +130,7 @@ impl Accounts {
             };
             let mut team = found.value;
             team.members.remove(user);
+            team.withdraw_stale();
             writes.push(Write::put(team_key(id)?, Some(found.version), &team)?);
         }
         writes.push(self.count_change().await?);

@@ -30,6 +30,8 @@ struct Fixture {
     /// A team of Ann with Zoe, and an invitation to it.
     team: TeamId,
     invitation: InvitationSecret,
+    /// An invitation to a team that neither Ann nor Bob is in.
+    join: InvitationSecret,
     zoe: User,
     /// The path of its skill.
     team_skill: String,
@@ -66,6 +68,9 @@ impl Fixture {
         let team = now(accounts.create_team(name, &ann.id, None)).unwrap().id;
         now(accounts.set_member(&team, &zoe.id, TeamRole::Member, None)).unwrap();
         let (invitation, _) = now(accounts.invite(&team, TeamRole::Member, None)).unwrap();
+        let name = TeamName::new("zoos").unwrap();
+        let other = now(accounts.create_team(name, &zoe.id, None)).unwrap().id;
+        let (join, _) = now(accounts.invite(&other, TeamRole::Member, None)).unwrap();
         let space = server.spaces.parts(&Owner::Team(team.clone()));
         space
             .skills
@@ -91,6 +96,7 @@ impl Fixture {
             grants,
             team,
             invitation,
+            join,
             zoe,
             team_skill,
             ann_access,

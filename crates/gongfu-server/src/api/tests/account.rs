@@ -184,7 +184,7 @@ async fn token_is_shown_once_and_refused_from_its_revocation_on() {
                 "last_used_at": null,
                 "created_at": "2026-11-21T09:30:00.000Z",
                 "scopes": ["skills:read"],
-                "skills": ["pdf-tools"],
+                "skills": ["own/pdf-tools"],
                 "profile": null,
             }],
             "total": 2,

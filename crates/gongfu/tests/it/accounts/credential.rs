@@ -10,6 +10,14 @@ use serde_json::json;
 use super::{Users, token};
 use crate::site::Site;
 
+/// The full name of a skill that all share.
+fn full_name(users: &Users, name: &str) -> String {
+    let listed = users.tool(&users.ann, "skill_list", json!({})).json();
+    let mut skills = list_at(&listed, "/data/skills").iter();
+    let skill = skills.find(|skill| text_at(skill, "/name") == name);
+    text_at(skill.unwrap(), "/full_name").to_owned()
+}
+
 #[test]
 fn credential_decides_what_is_listed_and_called() {
     let users = Users::new();
@@ -47,7 +55,12 @@ fn credential_decides_what_is_listed_and_called() {
     let few = token(
         &users.fixture,
         "ann",
-        &["--skill", "pdf-tools", "--profile", "agentskills"],
+        &[
+            "--skill",
+            &full_name(&users, "pdf-tools"),
+            "--profile",
+            "agentskills",
+        ],
     );
     let listed = names(&few);
     assert!(
@@ -207,4 +220,97 @@ fn refused_request_leaves_its_connection_usable() {
         refused.starts_with("HTTP/1.1 401") && refused.contains("connection: close"),
         "{refused}"
     );
+}
+
+#[test]
+fn call_ends_when_its_user_is_disabled() {
+    let users = Users::new();
+    let run = json!({"skill_name": "pdf-tools", "command": "touch started; sleep 20; touch ended", "timeout": 60});
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let calls = [
+            scope.spawn(|| users.tool(&users.ann, "skill_run", run.clone())),
+            scope.spawn(|| {
+                let params = json!({"name": "skill_run", "arguments": run});
+                users.mcp(&users.ann, "tools/call", params)
+            }),
+        ];
+        std::thread::sleep(Duration::from_secs(3));
+        users.fixture.gongfu(["user", "disable", "ann"]).good();
+        for call in calls {
+            let reply = call.join().unwrap();
+            assert_eq!(
+                (reply.status, text_at(&reply.json(), "/code")),
+                (401, "TOKEN_REVOKED"),
+                "{reply:#?}"
+            );
+        }
+    });
+    // The command itself takes twenty seconds.
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
+    users
+        .fixture
+        .gongfu(["user", "disable", "ann", "--undo"])
+        .good();
+    let (listed, _) = users.call(&users.ann, "file_list", json!({}));
+    assert!(!listed.contains("ended"), "{listed}");
+    assert!(!listed.contains("on this machine"), "{listed}");
+}
+
+#[test]
+fn limited_token_takes_the_name_of_no_other_skill() {
+    let users = Users::new();
+    let document = |name: &str, text: &str| {
+        format!("---\nname: {name}\ndescription: Counts things. Use it.\n---\n{text}")
+    };
+    for name in ["mine", "other"] {
+        let create = json!({"name": name, "description": "Counts things. Use it to count."});
+        assert_eq!(
+            users.rest(&users.ann, "POST", "/skills", &create).status,
+            201
+        );
+    }
+    let few = token(
+        &users.fixture,
+        "ann",
+        &["--skill", "mine", "--skill", "own/new"],
+    );
+    let rename = |token: &str, name: &str| {
+        let write =
+            json!({"skill_name": "mine", "path": "SKILL.md", "content": document(name, "EVIL")});
+        users.tool(token, "skill_write", write)
+    };
+    assert_eq!(rename(&few, "mine").status, 200);
+    for name in ["other", "pdf-tools", "unused"] {
+        let refused = rename(&few, name);
+        assert_eq!(
+            (refused.status, text_at(&refused.json(), "/code")),
+            (403, "FORBIDDEN"),
+            "{refused:#?}"
+        );
+    }
+    // Without a limit only a name that is taken is refused.
+    for name in ["other", "pdf-tools"] {
+        let refused = rename(&users.ann, name);
+        assert_eq!(
+            (refused.status, text_at(&refused.json(), "/code")),
+            (409, "SKILL_EXISTS"),
+            "{refused:#?}"
+        );
+    }
+    let create = |name: &str| {
+        let create = json!({"name": name, "description": "Counts things. Use it to count."});
+        users.rest(&few, "POST", "/skills", &create)
+    };
+    let refused = create("third");
+    assert_eq!(
+        (refused.status, text_at(&refused.json(), "/code")),
+        (403, "FORBIDDEN"),
+        "{refused:#?}"
+    );
+    assert_eq!(create("new").status, 201);
 }

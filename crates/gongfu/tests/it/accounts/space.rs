@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gongfu_testing::json::text_at;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{SECRET, Users};
 
@@ -117,4 +117,47 @@ fn change_by_hand_is_reported_and_not_served() {
     );
     // What was changed is still there.
     assert!(doctor().contains(".changed"), "{}", doctor());
+}
+
+#[test]
+fn paths_of_a_skill_differ_on_every_system() {
+    let users = Users::new();
+    let create = json!({"name": "mine", "description": "Counts things. Use it to count."});
+    let made = users.rest(&users.ann, "POST", "/skills", &create).json();
+    let file = |path: &str| format!("/skills/{}/files/{path}", text_at(&made, "/id"));
+    let put = |path: &str| users.rest(&users.ann, "PUT", &file(path), &json!({}));
+    assert_eq!(put("a/b").status, 201);
+    for path in ["a", "a/b/c", "A/B"] {
+        let refused = put(path);
+        let code = text_at(&refused.json(), "/code").to_owned();
+        assert_eq!(
+            (refused.status, &*code),
+            (422, "INVALID_FILE_PATH"),
+            "{path}: {refused:#?}"
+        );
+    }
+    assert_eq!(put("a/b").status, 200);
+    assert_eq!(put("a/c").status, 201);
+}
+
+#[test]
+fn changes_of_different_files_at_once_all_count() {
+    let users = Users::new();
+    let create = json!({"name": "mine", "description": "Counts things. Use it to count."});
+    let made = users.rest(&users.ann, "POST", "/skills", &create).json();
+    let id = text_at(&made, "/id");
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let users = &users;
+            scope.spawn(move || {
+                let path = format!("/skills/{id}/files/{number}.txt");
+                let reply = users.rest(&users.ann, "PUT", &path, &json!({}));
+                assert_eq!(reply.status, 201, "{reply:#?}");
+            });
+        }
+    });
+    let listed = users
+        .rest(&users.ann, "GET", &format!("/skills/{id}"), &Value::Null)
+        .json();
+    assert_eq!(listed["files"], 5, "{listed}");
 }

@@ -125,7 +125,7 @@ impl Fixture {
             }
             "team_join" => (
                 "/api/v1/teams/join".to_owned(),
-                json!({ "invitation": self.invitation.as_str() }),
+                json!({ "invitation": self.join.as_str() }),
             ),
             "member_change" => (format!("{team}/{member}"), json!({ "role": "maintainer" })),
             "member_remove" => with_path(format!("{team}/{member}")),
