@@ -92,6 +92,8 @@ problems! {
         id: String,
         /// True if the call would run a command.
         is_command: bool,
+        /// True on a server with accounts, where a person answers over REST.
+        has_account: bool,
         /// The question for the person, where it shows all that would be done.
         question: Option<Box<Question>>,
     } = ApprovalRequired;

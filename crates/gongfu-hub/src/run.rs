@@ -313,7 +313,8 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         shelf::record_use(call, skill).await;
     }
     call.events.send(Event::Contacts(&outcome.contacts));
-    let mut report = report(outcome, &logs_seen);
+    let has_account = *call.space.owner() != Owner::Local;
+    let mut report = report(outcome, &logs_seen, has_account);
     call.events.send(Event::Ended(&report.how_it_ended()));
     if let Some(skill) = request
         .skill
@@ -408,7 +409,7 @@ fn stale(grants: &Grants, skill: &Skill, grantee: &Grantee) -> Vec<StaleGrant> {
     stale.collect()
 }
 
-fn report(outcome: Outcome, logs: &str) -> RunReport {
+fn report(outcome: Outcome, logs: &str, has_account: bool) -> RunReport {
     let (exit_code, signal) = match outcome.exit {
         Some(Exit::Code(code)) => (Some(code), None),
         Some(Exit::Signal(signal)) => (None, Some(signal)),
@@ -437,9 +438,13 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
         duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
         artifacts_total: outcome.changed,
         held: outcome.held.map(|id| HeldReport {
-            advice: format!(
-                "tell the person that changes wait for approval: `change_settle` shows them the diff and asks; on the command line it is `gongfu changes show {id}`"
-            ),
+            advice: if has_account {
+                "tell the person that changes wait for approval: `change_settle` shows them the diff and asks".to_owned()
+            } else {
+                format!(
+                    "tell the person that changes wait for approval: `change_settle` shows them the diff and asks; on the command line it is `gongfu changes show {id}`"
+                )
+            },
             id,
         }),
         network: (!outcome.contacts.is_empty()).then(|| {

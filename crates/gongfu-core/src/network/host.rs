@@ -26,6 +26,14 @@ pub enum HostError {
         "each part of a host name is 1 to 63 letters, digits or `-`, doesn't start or end with `-`, and there is no dot at the end"
     )]
     Label,
+    /// It has letters that DNS doesn't have.
+    #[error(
+        "a host name has ASCII letters alone; write others as DNS has them, such as `xn--bcher-kva.example`"
+    )]
+    NotAscii,
+    /// It is a URL.
+    #[error("use the name of the host alone, without `https://` and a path")]
+    Url,
     /// It is an address, in whatever form.
     #[error("an IP address is not a host name; use the host's name")]
     Address,
@@ -54,8 +62,14 @@ impl FromStr for Host {
         if text.is_empty() || text.len() > LONGEST {
             return Err(HostError::Length);
         }
+        if text.contains('/') {
+            return Err(HostError::Url);
+        }
         if text.starts_with('[') || text.contains(':') {
             return Err(HostError::Address);
+        }
+        if !text.is_ascii() {
+            return Err(HostError::NotAscii);
         }
         if !text.split('.').all(is_label) {
             return Err(HostError::Label);

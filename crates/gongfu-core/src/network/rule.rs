@@ -69,6 +69,15 @@ impl FromStr for Rule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
+        if text == "*" {
+            return Err(RuleError::TooWide);
+        }
+        // The text of a URL or an address has colons that are before no port.
+        let colons = text.matches(':').count();
+        if text.contains('/') || text.starts_with('[') || colons > 1 {
+            let host = text.parse::<Host>().err();
+            return Err(host.unwrap_or(HostError::Port).into());
+        }
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) => (name, port_of(port)?),
             None => (text, Self::HTTPS),

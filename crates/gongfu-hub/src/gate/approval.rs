@@ -7,6 +7,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use gongfu_core::account::Owner;
 use gongfu_core::approval::{Answer as Stored, ApprovalRequest, Approvals, Decision};
 use gongfu_core::port::PortError;
 use gongfu_core::text::visible;
@@ -72,6 +73,7 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
     let waiting = Problem::ApprovalWaiting {
         reason: request.reason.clone(),
         is_command,
+        has_account: *call.space.owner() != Owner::Local,
         question: proposal.is_whole.then(|| Box::new(question.clone())),
         id: question.id.clone(),
     };

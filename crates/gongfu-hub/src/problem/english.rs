@@ -143,7 +143,7 @@ impl Problem {
             ),
             Self::SkillExists { name, full_name } => (
                 format!("the skill `{}` already exists: {full_name}", clipped(name)),
-                "choose another name, or edit that skill".to_owned(),
+                "choose another name, or edit that skill if it is yours".to_owned(),
             ),
             Self::SkillInvalid { reason, hint } => (
                 format!("the result would not load as a skill: {reason}"),
@@ -262,6 +262,7 @@ impl Problem {
                 reason,
                 id,
                 is_command,
+                has_account,
                 ..
             } => (
                 if *is_command {
@@ -269,9 +270,16 @@ impl Problem {
                 } else {
                     format!("this call needs a person's approval: {reason}")
                 },
-                format!(
-                    "nothing was run; a person can allow it with `gongfu approve allow {id}`; then call again with the same arguments"
-                ),
+                {
+                    let with = if *has_account {
+                        format!("POST /api/v1/approvals/{id}")
+                    } else {
+                        format!("gongfu approve allow {id}")
+                    };
+                    format!(
+                        "nothing was run; a person can allow it with `{with}`; then call again with the same arguments"
+                    )
+                },
             ),
             Self::ProjectUntrusted { skill, project } => (
                 format!(

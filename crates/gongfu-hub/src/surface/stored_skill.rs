@@ -153,7 +153,11 @@ pub(super) async fn read(
     let unknown = || Problem::FileUnknown {
         skill: skill.name.to_string(),
         path: path.to_string(),
-        nearest: Vec::new(),
+        nearest: skill
+            .files
+            .iter()
+            .map(|file| file.path.to_string())
+            .collect(),
     };
     // Nothing but what is listed: a folder may hold more than its skill.
     if !skill.files.iter().any(|file| file.path == *path) {
