@@ -9,6 +9,7 @@ mod listing;
 mod listing_cache;
 mod lock;
 mod root;
+mod tree;
 mod writing;
 
 pub use entry::{Entry, EntryKind, FolderStamp, Stamp, described};
@@ -21,6 +22,7 @@ pub use lock::{lock, lock_at_once};
 pub use root::{
     FolderId, Root, id_outside, is_at, kind_outside, mode_outside, owner_outside, real_outside,
 };
+pub use tree::{TreeEntry, TreeKind};
 pub use writing::{PutError, is_temporary, temporary_name};
 
 #[cfg(test)]

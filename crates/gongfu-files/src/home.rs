@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 28] = [
+const ENTRIES: [&str; 30] = [
     "skills",
     "built-in",
     "index",
@@ -33,12 +33,14 @@ const ENTRIES: [&str; 28] = [
     "token",
     "config.toml",
     "users",
+    "teams",
     "user-skills",
     "server.db",
     "server.db-wal",
     "server.db-shm",
     "server.key",
     "backup",
+    ".restore",
 ];
 
 /// The folder of everything that gongfu stores.

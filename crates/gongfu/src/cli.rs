@@ -24,8 +24,8 @@ use gongfu_server::{Address, PublicUrl};
 use crate::output::OutputArguments;
 
 pub(crate) use account::{
-    AuditCommand, BackupArguments, TeamCommand, TokenCommand, TokenCreateArguments,
-    UserAddArguments, UserCommand,
+    AuditCommand, BackupArguments, RestoreArguments, TeamCommand, TokenCommand,
+    TokenCreateArguments, UserAddArguments, UserCommand,
 };
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
@@ -214,11 +214,15 @@ pub(crate) enum Command {
     Audit(AuditCommand),
     /// Copy the accounts of a server to a new folder; it may run meanwhile
     ///
-    /// The copy has the database, the content of all skills and the workspaces. It has no key of the server: where that
-    /// is lost, everybody signs in again.
+    /// The copy has the database, the content of all skills, the workspaces with their links, and the operator's grants
+    /// and switches of skills that all share. It doesn't have: the key of the server (where that is lost, everybody signs
+    /// in again), the settings, changes that wait, layers of skills, packages, the folders of --skills-dir, and the owners
+    /// and times of files. Sockets, pipes and what can't be read are left out and named.
     Backup(BackupArguments),
     /// Restore a backup into a home without accounts
-    Restore(BackupArguments),
+    ///
+    /// Nothing is put into its place before all of the backup is verified. After a failure, the home is as it was.
+    Restore(RestoreArguments),
     /// Remove gongfu's client entries, packages and home
     ///
     /// Asks before each. The program stays: the last line says how to remove it.

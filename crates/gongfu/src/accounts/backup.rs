@@ -6,40 +6,55 @@
 //! server.db        the database
 //! users/ID/blobs/  content
 //! workspaces/      the workspaces of users
+//! files.jsonl      the names, digests and permissions of what is in the workspaces
+//! grants.json      the hosts that skills which all share may reach
+//! switches.json    those of them that are disabled
 //! ```
 //!
-//! The key of the server isn't copied, since who has both could sign as the server.
+//! The key of the server isn't copied, since who has both could sign as the server. Changes that wait and the layers of
+//! skills aren't either: they belong to the folders of one home, and would fit no other.
 
-use std::io::{self, Read as _};
+mod failure;
+mod restore;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use anyhow::Context as _;
 use gongfu_core::account::{Owner, TeamId, UserId};
 use gongfu_core::audit;
 use gongfu_core::port::{Blobs as _, Clock as _};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
-use gongfu_files::disk::{self, EntryKind, Root};
+use gongfu_files::disk::{self, Root};
 use gongfu_library::contents_of;
 use gongfu_records::{Database, FileBlobs, open_database};
 use serde::{Deserialize, Serialize};
 
+use self::failure::{failed, shown, uncopied, unusable_folder};
+pub(crate) use self::restore::restore;
+use self::tree::Trees;
 use super::ServerAccounts;
 use crate::clock::SystemClock;
 use crate::failure::Failure;
 
 const LIST: &str = "backup.json";
 const DATABASE: &str = "server.db";
+const FILES: &str = "files.jsonl";
+const WORKSPACES: &str = "workspaces";
+/// The records of the operator that count for the skills which all share.
+const RECORDS: [&str; 2] = ["grants.json", "switches.json"];
 /// The form of a backup that this version makes and restores.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The number of users that are read at once.
 const PAGE: usize = 500;
 /// The longest list, in bytes.
-const MAX_LIST: u64 = 64 * 1024;
+const MAX_LIST: u64 = 8 * 1024 * 1024;
 
 /// The content of a backup.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BackupList {
     /// The form of the backup.
@@ -48,8 +63,11 @@ pub(crate) struct BackupList {
     created: String,
     /// The digest of the database.
     database: String,
+    /// The digest of the list of what is in the workspaces.
+    file_list: String,
+    /// The digests of the operator's records.
+    records: BTreeMap<String, String>,
     pub(crate) users: usize,
-    #[serde(default)]
     pub(crate) teams: usize,
     /// The contents of skills.
     pub(crate) blobs: usize,
@@ -57,6 +75,21 @@ pub(crate) struct BackupList {
     pub(crate) bytes: u64,
     /// The files of workspaces.
     pub(crate) files: usize,
+    /// The links in workspaces.
+    pub(crate) links: usize,
+    /// The entries of workspaces that can't be copied, such as sockets.
+    pub(crate) left_out: usize,
+    /// The first of them.
+    pub(crate) left_out_paths: Vec<LeftOut>,
+}
+
+/// An entry of a workspace that can't be copied.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LeftOut {
+    /// Its path, below that of the backup.
+    pub(crate) path: String,
+    pub(crate) why: String,
 }
 
 /// Copies the accounts of a home to a new folder.
@@ -68,108 +101,97 @@ pub(crate) async fn save(
     home: &Home,
     to: &Path,
 ) -> anyhow::Result<BackupList> {
-    let to = std::path::absolute(to)?;
+    let to = std::path::absolute(to).map_err(|error| unusable_folder(to, &error))?;
     let target = empty_folder(&to)?;
     let root = home.open()?;
-    let _lock = disk::lock(&root, "backup.lock")?;
-    open.database.backup(&to.join(DATABASE)).await?;
+    let _lock = disk::lock(&root, "backup.lock").map_err(|error| failed(&error.to_string()))?;
+    let copied = open.database.backup(&to.join(DATABASE)).await;
+    copied.map_err(|error| failed(&error.to_string()))?;
     let copy = open_copy(&to.join(DATABASE)).await?;
-    let copied = copy_owners(&*copy, home, &Home::at(&to)).await;
+    let mut list = BackupList {
+        format: FORMAT,
+        ..BackupList::default()
+    };
+    let saved = async {
+        let owners = copy_owners(&*copy, home, &Home::at(&to), failure::content, &mut list).await?;
+        save_workspaces(&owners, home, &target, &mut list)
+    };
+    let saved = saved.await;
     copy.close().await?;
-    let mut list = copied?;
-    list.database = digest_of(&target, DATABASE)?.to_string();
+    saved?;
+    for name in RECORDS {
+        if let Some(digest) = copy_record(&root, &target, name)? {
+            list.records.insert(name.to_owned(), digest.to_string());
+        }
+    }
+    for (name, digest) in [(DATABASE, &mut list.database), (FILES, &mut list.file_list)] {
+        let found = digest_of(&target, name);
+        *digest = found
+            .map_err(|error| uncopied(Path::new(name), &error))?
+            .to_string();
+    }
     list.created = SystemClock.now().to_seconds();
     let text = serde_json::to_vec_pretty(&list)?;
-    target.replace(LIST, &text, true)?;
+    let written = target.replace(LIST, &text, true);
+    written.map_err(|error| uncopied(Path::new(LIST), &error))?;
     Ok(list)
 }
 
-/// Copies a backup into a home that has no accounts yet.
-///
-/// # Errors
-/// The backup isn't complete or was changed, or the home has accounts.
-pub(crate) async fn restore(from: &Path, home: &Home) -> anyhow::Result<BackupList> {
-    let source = Root::open(from).map_err(|error| unusable(from, &disk::reason(&error)))?;
-    let list = source
-        .read(&SkillPath::new(LIST)?, MAX_LIST)
-        .map_err(|_| unusable(from, "it has no backup.json, so it isn't complete"))?;
-    let list: BackupList = serde_json::from_slice(&list.bytes)
-        .map_err(|error| unusable(from, &format!("backup.json can't be read: {error}")))?;
-    if list.format != FORMAT {
-        return Err(unusable(from, "it was made by a newer gongfu").into());
+/// Copies the workspaces of users and teams, and writes the list of what is in them.
+fn save_workspaces(
+    owners: &[Owner],
+    home: &Home,
+    target: &Root,
+    list: &mut BackupList,
+) -> anyhow::Result<()> {
+    let unlisted = |error: io::Error| uncopied(Path::new(FILES), &error);
+    let file = target.create_exact(Path::new(FILES), 0o600);
+    let mut trees = Trees::new(file.map_err(unlisted)?, list);
+    for owner in owners {
+        let workspace = home.workspace_of_owner(owner);
+        if let (Ok(source), Some(name)) = (Root::open(&workspace), workspace.file_name()) {
+            trees.save(&source, target, Path::new(name))?;
+        }
     }
-    if digest_of(&source, DATABASE)?.to_string() != list.database {
-        return Err(unusable(from, "its database was changed").into());
-    }
-    let root = home.open()?;
-    if root.dir().symlink_metadata(DATABASE).is_ok() {
-        let message = format!("{} has accounts already", home.path().display());
-        let hint = "set GONGFU_HOME to an empty folder";
-        return Err(Failure::new("HOME_IN_USE", message, hint).into());
-    }
-    // Opened where it lies on: a copy of a copy changes nothing of the backup.
-    let copy = home.path().join(DATABASE);
-    let database = open_copy(&source.path().join(DATABASE)).await?;
-    let restored = async {
-        let copied = copy_owners(&*database, &Home::at(from), home).await?;
-        // The database last: without it, the home has no accounts.
-        database.backup(&copy).await?;
-        anyhow::Ok(copied)
-    };
-    let restored = restored.await;
-    database.close().await?;
-    let copied = restored?;
-    let count = |list: &BackupList| (list.users, list.teams, list.blobs, list.bytes);
-    if count(&copied) != count(&list) {
-        return Err(unusable(from, "it holds another number of users, teams or contents").into());
-    }
-    Ok(list)
+    trees.finish().map_err(unlisted)?;
+    Ok(())
 }
 
-/// Copies what the users and teams of a database have beside it, and verifies each.
+/// Copies what the users and teams of a database have beside it, and verifies each. Content that isn't what it should be
+/// is a failure that `damaged` makes.
 async fn copy_owners(
     database: &dyn Database,
     from: &Home,
     to: &Home,
-) -> anyhow::Result<BackupList> {
-    let mut list = BackupList {
-        format: FORMAT,
-        created: String::new(),
-        database: String::new(),
-        users: 0,
-        teams: 0,
-        blobs: 0,
-        bytes: 0,
-        files: 0,
-    };
+    damaged: fn(&str) -> Failure,
+    list: &mut BackupList,
+) -> anyhow::Result<Vec<Owner>> {
     let log = audit::key()?;
     let server = database.server_records();
     verified(server.verify(&log).await?, "the server")?;
-    for owner in owners(database).await? {
+    let owners = owners(database).await?;
+    for owner in &owners {
         let count = match owner {
             Owner::Team(_) => &mut list.teams,
             Owner::User(_) | Owner::Local => &mut list.users,
         };
         *count += 1;
-        let (id, records) = (owner.id().unwrap_or_default(), database.records(&owner));
+        let (id, records) = (owner.id().unwrap_or_default(), database.records(owner));
         verified(records.verify(&log).await?, id)?;
-        let source = FileBlobs::new(from.of_owner(&owner));
-        let target = FileBlobs::new(to.of_owner(&owner));
+        let source = FileBlobs::new(from.of_owner(owner));
+        let target = FileBlobs::new(to.of_owner(owner));
         for digest in contents_of(&*records).await? {
             // Both compare the digest.
             let content = source.get(&digest, u64::MAX).await;
-            let content =
-                content.with_context(|| format!("the content {} of {id}", digest.hex(12)))?;
-            target.put(&content.bytes).await?;
+            let of = format!("the content {} of {id}", digest.hex(12));
+            let content = content.map_err(|error| damaged(&format!("{of}: {error}")))?;
+            let put = target.put(&content.bytes).await;
+            put.map_err(|error| failed(&format!("{of}: {error}")))?;
             list.blobs += 1;
             list.bytes += content.size;
         }
-        if let Ok(source) = Root::open(&from.workspace_of_owner(&owner)) {
-            let target = Root::create_private(&to.workspace_of_owner(&owner))?;
-            list.files += copy_files(&source, &target)?;
-        }
     }
-    Ok(list)
+    Ok(owners)
 }
 
 fn verified<T>(chain: Result<T, gongfu_core::port::ChainBreak>, of: &str) -> Result<T, Failure> {
@@ -211,33 +233,48 @@ async fn ids(database: &dyn Database, kind: &str) -> anyhow::Result<Vec<String>>
     }
 }
 
-/// Copies the files below a folder; links stay out. Answers how many there were.
-fn copy_files(from: &Root, to: &Root) -> anyhow::Result<usize> {
-    let (mut copied, mut open) = (0, vec![SkillPath::root()]);
-    while let Some(below) = open.pop() {
-        for entry in from.list(&below)? {
-            let Ok(path) = below.join(&entry.name) else {
-                continue;
-            };
-            match entry.kind {
-                EntryKind::Folder => {
-                    to.dir().create_dir_all(path.as_str())?;
-                    open.push(path);
-                }
-                EntryKind::File => {
-                    let (file, _) = from.open_file(&path)?;
-                    let mut file = file.into_std();
-                    let folder = to.below(&path.parent())?;
-                    folder.replace_by(path.file_name(), true, |target| {
-                        io::copy(&mut file, target).map(drop)
-                    })?;
-                    copied += 1;
-                }
-                _ => {}
+/// Copies a record of the operator, and answers its digest, if there is one.
+fn copy_record(from: &Root, to: &Root, name: &str) -> Result<Option<Digest>, Failure> {
+    let path = Path::new(name);
+    let mut source = match from.open_exact(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        source => source.map_err(|error| uncopied(path, &error))?,
+    };
+    let copied = to
+        .create_exact(path, 0o600)
+        .and_then(|mut target| copy(&mut source, &mut target));
+    copied.map(Some).map_err(|error| uncopied(path, &error))
+}
+
+/// Copies a file durably; answers the digest of what was copied.
+fn copy(from: &mut std::fs::File, to: &mut std::fs::File) -> io::Result<Digest> {
+    let digest = read(from, |piece| to.write_all(piece))?;
+    to.sync_all()?;
+    Ok(digest)
+}
+
+/// Reads a file piece by piece; answers its digest.
+fn read(
+    file: &mut std::fs::File,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<Digest> {
+    let (mut hasher, mut piece) = (Hasher::default(), vec![0; 65_536]);
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(read) => {
+                let piece = piece.get(..read).unwrap_or_default();
+                hasher.update(piece);
+                each(piece)?;
             }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok(copied)
+}
+
+fn digest_of(folder: &Root, name: &str) -> io::Result<Digest> {
+    read(&mut folder.open_exact(Path::new(name))?, |_| Ok(()))
 }
 
 async fn open_copy(path: &Path) -> anyhow::Result<std::sync::Arc<dyn Database>> {
@@ -247,29 +284,15 @@ async fn open_copy(path: &Path) -> anyhow::Result<std::sync::Arc<dyn Database>> 
 
 /// A new folder, or one that is empty.
 fn empty_folder(path: &Path) -> anyhow::Result<Root> {
-    let root = Root::create_private(path)
-        .with_context(|| format!("{} can't be created", path.display()))?;
-    if root.list(&SkillPath::root())?.is_empty() {
+    let root = Root::create_private(path).map_err(|error| unusable_folder(path, &error))?;
+    let entries = root.list(&SkillPath::root());
+    if entries
+        .map_err(|error| unusable_folder(path, &error))?
+        .is_empty()
+    {
         return Ok(root);
     }
-    let message = format!("{} isn't empty", path.display());
+    let message = format!("{} isn't empty", shown(path));
     let hint = "name a new folder: a backup replaces nothing";
     Err(Failure::new("FOLDER_IN_USE", message, hint).into())
-}
-
-fn digest_of(folder: &Root, name: &str) -> anyhow::Result<Digest> {
-    let (file, _) = folder.open_file(&SkillPath::new(name)?)?;
-    let (mut file, mut hasher, mut piece) = (file.into_std(), Hasher::default(), vec![0; 65_536]);
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hasher.finish()),
-            read => hasher.update(piece.get(..read).unwrap_or_default()),
-        }
-    }
-}
-
-fn unusable(from: &Path, why: &str) -> Failure {
-    let message = format!("{} is not a backup: {why}", from.display());
-    let hint = "name a folder that `gongfu backup` wrote";
-    Failure::new("BACKUP_UNUSABLE", message, hint)
 }

@@ -29,7 +29,7 @@ use crate::package;
 use crate::wiring::{self, Parts};
 
 /// The file that the one server of a home holds locked.
-const LOCK: &str = "server.db.lock";
+pub(super) const LOCK: &str = "server.db.lock";
 /// The time between two looks for the data of deleted users.
 const REMOVAL_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -215,7 +215,7 @@ impl<'a> AccountServer<'a> {
 }
 
 /// Takes the lock of the server.
-fn lock(home: &Root) -> Result<std::fs::File, Failure> {
+pub(super) fn lock(home: &Root) -> Result<std::fs::File, Failure> {
     disk::lock_at_once(home, LOCK).map_err(|error| {
         let message = format!("another server serves the accounts of this home: {error}");
         let hint = "stop that server, or set GONGFU_HOME to another folder";

@@ -216,7 +216,16 @@ pub(crate) enum AuditCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArguments {
-    /// The folder: a new one for a backup, the one of a backup to restore it
+    /// The folder of the backup, which must be new or empty
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: std::path::PathBuf,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArguments {
+    /// The folder that `gongfu backup` wrote
     #[arg(value_name = "DIR")]
     pub(crate) folder: std::path::PathBuf,
     #[arg(from_global)]

@@ -1,5 +1,6 @@
 //! `gongfu serve --accounts` from outside: users who have nothing of each other, over the command line, REST and MCP.
 
+mod backup;
 mod credential;
 mod grant;
 mod limit;

@@ -1,7 +1,7 @@
 //! The codes of accounts: of their commands, and of the REST API.
 
 /// The codes of accounts.
-pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 36] = [
+pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 42] = [
     (
         "PASSWORD_REFUSED",
         "The password is too short, too long, too common or a name, or was typed in two ways.",
@@ -145,6 +145,42 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 36] = [
         "The folder holds no complete backup, or was changed.",
         "gongfu restore /tmp",
         "Name a folder that `gongfu backup` wrote.",
+    ),
+    (
+        "BACKUP_DAMAGED",
+        "A file of a backup was changed, added or removed after it was written.",
+        "gongfu restore DIR, after somebody edited a file in DIR",
+        "Copy the backup again from where it was written, or restore another one.",
+    ),
+    (
+        "BACKUP_FORMAT",
+        "Another version of gongfu made the backup, in a form of its own.",
+        "gongfu restore DIR, where a newer gongfu wrote DIR",
+        "Update gongfu, or restore it with the version that made it.",
+    ),
+    (
+        "CONTENT_DAMAGED",
+        "Content of a skill is missing or isn't what its digest says.",
+        "gongfu backup DIR, after somebody edited a file of `users/ID/blobs`",
+        "Restore the last backup that is whole, or remove the skill.",
+    ),
+    (
+        "COPY_FAILED",
+        "The system refuses to write a part of a backup.",
+        "gongfu backup DIR, on a full disk",
+        "Check the space and the permissions there, and try again with a new folder.",
+    ),
+    (
+        "FOLDER_UNUSABLE",
+        "A backup can't be written to the folder.",
+        "gongfu backup /dev/null",
+        "Name a folder that doesn't exist yet, where you may create one.",
+    ),
+    (
+        "LEFT_OUT",
+        "A workspace has entries that can't be copied, such as sockets.",
+        "gongfu backup DIR, where a program left a socket in a workspace",
+        "Copy them in another way if they are needed.",
     ),
     (
         "UNAUTHORIZED",
