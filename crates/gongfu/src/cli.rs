@@ -216,8 +216,8 @@ pub(crate) enum Command {
     ///
     /// The copy has the database, the content of all skills, the workspaces with their links, and the operator's grants
     /// and switches of skills that all share. It doesn't have: the key of the server (where that is lost, everybody signs
-    /// in again), the settings, changes that wait, layers of skills, packages, the folders of --skills-dir, and the owners
-    /// and times of files. Sockets, pipes and what can't be read are left out and named.
+    /// in again), the settings, the operator's approvals and trust, changes that wait, layers of skills, packages, the
+    /// folders of --skills-dir, and the owners and times of files. Sockets, pipes and what can't be read are left out and named.
     Backup(BackupArguments),
     /// Restore a backup into a home without accounts
     ///

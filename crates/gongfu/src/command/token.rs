@@ -144,9 +144,16 @@ fn document(token: &ApiTokenRecord) -> Value {
 /// The time that a length of time or a time means.
 fn expiry(text: &str) -> Result<Timestamp, Failure> {
     let after = age::milliseconds(text).map(|length| Timestamp(SystemClock.now().0 + length));
-    after.or_else(|| Timestamp::parse(text)).ok_or_else(|| {
-        let message = format!("`{}` is neither a length of time nor a time", plain(text));
-        let hint = "write one such as 12h or 30d, or a time such as 2027-01-01T00:00:00Z";
+    let hint = "write one such as 12h or 30d, or a time such as 2027-01-01T00:00:00Z";
+    let wrong = |why: &str| {
+        let message = format!("`{}` {why}", plain(text));
         Failure::usage("INVALID_VALUE", message, hint)
-    })
+    };
+    let time = after.or_else(|| Timestamp::parse(text));
+    let time = time.ok_or_else(|| wrong("is neither a length of time nor a time"))?;
+    // A time that can't be written can't be read either, as over REST.
+    if Timestamp::parse(&time.to_seconds()).is_none() {
+        return Err(wrong("ends after the year 9999"));
+    }
+    Ok(time)
 }

@@ -231,10 +231,9 @@ fn document(user: &User) -> Value {
 /// A password from standard input, or one that is asked for twice on a terminal.
 fn password(from_stdin: bool) -> anyhow::Result<String> {
     if from_stdin {
-        let mut text = String::new();
-        io::stdin().take(MAX_PASSWORD).read_to_string(&mut text)?;
-        let line = text.strip_suffix('\n').unwrap_or(&text);
-        return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
+        let mut bytes = Vec::new();
+        io::stdin().take(MAX_PASSWORD + 1).read_to_end(&mut bytes)?;
+        return Ok(only_line(bytes)?);
     }
     if !io::stdin().is_terminal() {
         let message = "there is no terminal to ask for the password";
@@ -247,4 +246,24 @@ fn password(from_stdin: bool) -> anyhow::Result<String> {
         return Err(Failure::new("PASSWORD_REFUSED", message, "try again").into());
     }
     Ok(password)
+}
+
+/// The only line of what was read.
+fn only_line(bytes: Vec<u8>) -> Result<String, Failure> {
+    let refused = |message: &str, hint: &str| Failure::new("PASSWORD_REFUSED", message, hint);
+    if bytes.len() as u64 > MAX_PASSWORD {
+        let message = format!("the password has more than {MAX_PASSWORD} bytes");
+        return Err(refused(&message, "choose a shorter one"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let message = "the password isn't text in UTF-8";
+        refused(message, "pass it in UTF-8, as browsers send it")
+    })?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.contains('\n') {
+        let message = "standard input has more than one line";
+        return Err(refused(message, "pass the password alone, on one line"));
+    }
+    Ok(line.to_owned())
 }

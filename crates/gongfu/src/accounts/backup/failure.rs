@@ -28,7 +28,8 @@ pub(super) fn unusable_folder(path: &Path, error: &io::Error) -> Failure {
 /// The system refuses to copy something.
 pub(super) fn failed(why: &str) -> Failure {
     let message = format!("the copy failed: {}", plain(why));
-    let hint = "check the space and the permissions there, and try again with a new folder";
+    let hint =
+        "check the space and the permissions there, and try again; a backup needs a new folder";
     Failure::new("COPY_FAILED", message, hint)
 }
 

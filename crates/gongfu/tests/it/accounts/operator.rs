@@ -145,6 +145,24 @@ fn mistakes_of_an_operator_are_refused_with_the_way_on() {
     assert!(wrong(&["--expires", "2020-01-01"]).contains("in the past"));
     assert!(wrong(&["--scope", "admin"]).contains("only an admin"));
     assert!(wrong(&["--scope", "skills:all"]).contains("skills:read"));
+    assert!(wrong(&["--expires", "99999999d"]).contains("after the year 9999"));
+    let input = |bytes: &[u8]| {
+        let change = ["user", "passwd", "ann", "--password-stdin"];
+        fixture.gongfu(change).reading(bytes).run().stderr.clone()
+    };
+    for (bytes, why) in [
+        (&b"four\nunrelated words"[..], "more than one line"),
+        (b"four unrelated w\xf6rds\n", "UTF-8"),
+        (&[b'x'; 1_025], "more than 1024 bytes"),
+    ] {
+        let refused = input(bytes);
+        assert!(refused.contains("error[PASSWORD_REFUSED]"), "{refused}");
+        assert!(
+            refused.contains(why) && refused.contains("hint: "),
+            "{refused}"
+        );
+    }
+    assert_eq!(input(b"four unrelated words\r\n"), "");
     let again = [
         "user",
         "add",
