@@ -9,7 +9,7 @@ use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
-use gongfu_library::SharedSkills;
+use gongfu_library::{LocalSkills, OWN_SOURCE, SharedSkills};
 use gongfu_records::FileRecords;
 use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ use super::client_document::HttpsDocuments;
 use super::part::SharedParts;
 use super::removal::{Folders, remove_deleted};
 use super::sso::with_sso;
-use super::team::TeamWatch;
+use super::team::{TEAM_SOURCE, TeamWatch};
 use super::{AccountSpaces, ServerAccounts, skill_dir};
 use crate::cli::Profiles;
 use crate::clock::SystemClock;
@@ -26,6 +26,7 @@ use crate::config::{Config, GrantSetting};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::package;
+use crate::terminal::plain;
 use crate::wiring::{self, Parts};
 
 /// The file that the one server of a home holds locked.
@@ -212,6 +213,28 @@ impl<'a> AccountServer<'a> {
             tracing::warn!(%error, "the database wasn't closed");
         }
     }
+}
+
+/// Checks that no folder of the operator gives its skills the ids of skills of users or teams, which they would hide.
+///
+/// # Errors
+/// The name of a folder is one of theirs.
+pub(crate) fn check_sources(skills: &LocalSkills) -> Result<(), Failure> {
+    for place in skills.places() {
+        let whose = match &*place.id {
+            OWN_SOURCE => "users",
+            id if id.starts_with(TEAM_SOURCE) => "teams",
+            _ => continue,
+        };
+        let folder = plain(&place.path.to_string_lossy());
+        let message = format!(
+            "the skills of {folder} would have ids of the {whose}' own skills: {}/…",
+            place.id
+        );
+        let hint = "rename the folder: its name begins the ids of its skills";
+        return Err(Failure::usage("SOURCE_RESERVED", message, hint));
+    }
+    Ok(())
 }
 
 /// Takes the lock of the server.

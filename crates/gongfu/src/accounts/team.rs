@@ -61,9 +61,12 @@ impl gongfu_server::TeamsChanged for TeamWatch {
     }
 }
 
+/// The start of the names of sources of teams' skills.
+pub(super) const TEAM_SOURCE: &str = "team-";
+
 /// The name of the source of a team's skills.
 pub(super) fn source_of(name: &TeamName) -> String {
-    format!("team-{name}")
+    format!("{TEAM_SOURCE}{name}")
 }
 
 /// Those who share skills with a user: the user's teams, then the operator.

@@ -19,7 +19,7 @@ use gongfu_server::{
 };
 
 use super::Outcome;
-use crate::accounts::server::AccountServer;
+use crate::accounts::{self, server::AccountServer};
 use crate::cli::{Places, Profiles, Serving};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -75,6 +75,9 @@ pub(crate) fn run(
     };
     let seen = Arc::clone(&observer);
     let mut parts = wiring::parts_of_server(flags, environment, places, &profiles.mounts, seen)?;
+    if serving.accounts {
+        accounts::server::check_sources(&parts.skills)?;
+    }
     parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();

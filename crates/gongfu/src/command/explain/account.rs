@@ -1,7 +1,7 @@
 //! The codes of accounts: of their commands, and of the REST API.
 
 /// The codes of accounts.
-pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 42] = [
+pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 43] = [
     (
         "PASSWORD_REFUSED",
         "The password is too short, too long, too common or a name, or was typed in two ways.",
@@ -121,6 +121,12 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 42] = [
         "Other machines could reach the address.",
         "gongfu serve --listen 0.0.0.0:7878",
         "Pass --accounts and --public-url, or listen on 127.0.0.1.",
+    ),
+    (
+        "SOURCE_RESERVED",
+        "A folder of skills that all share would give them the ids of skills of users or teams.",
+        "gongfu serve --accounts --skills-dir /srv/own",
+        "Rename the folder: neither `own` nor a name that begins with `team-`.",
     ),
     (
         "AUDIT_BROKEN",

@@ -182,3 +182,20 @@ fn mistakes_of_an_operator_are_refused_with_the_way_on() {
         second.stderr
     );
 }
+
+#[test]
+fn folder_of_skills_with_the_id_of_users_or_teams_is_refused() {
+    let fixture = Fixture::new();
+    add(&fixture, "ann");
+    for (folder, id) in [("own", "own/…"), ("Team Alpha", "team-alpha/…")] {
+        fs::create_dir(fixture.path(folder)).unwrap();
+        let serve = ["serve", "--accounts", "--listen", "127.0.0.1:0"];
+        let refused = fixture.over(&["skills", folder], serve).ends(2).stderr;
+        assert!(refused.contains("error[SOURCE_RESERVED]"), "{refused}");
+        assert!(
+            refused.contains(folder) && refused.contains(id),
+            "{refused}"
+        );
+        assert!(refused.contains("hint: rename the folder"), "{refused}");
+    }
+}
