@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::dependency::Installs;
+use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::port::{Clock, LogChain, Materialize, Records, SkillStore};
 use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
-use gongfu_library::{LocalSkills, OWN_SOURCE, SharedSkills};
+use gongfu_library::{LocalSkills, SharedSkills};
 use gongfu_records::FileRecords;
 use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
 use tokio::task::JoinHandle;
