@@ -120,7 +120,7 @@ pub(crate) async fn save(
     copy.close().await?;
     saved?;
     for name in RECORDS {
-        if let Some(digest) = copy_record(&root, &target, name)? {
+        if let Some(digest) = copy_named(&root, &target, name)? {
             list.records.insert(name.to_owned(), digest.to_string());
         }
     }
@@ -233,8 +233,8 @@ async fn ids(database: &dyn Database, kind: &str) -> anyhow::Result<Vec<String>>
     }
 }
 
-/// Copies a record of the operator, and answers its digest, if there is one.
-fn copy_record(from: &Root, to: &Root, name: &str) -> Result<Option<Digest>, Failure> {
+/// Copies a file of this name, if there is one, and answers its digest.
+fn copy_named(from: &Root, to: &Root, name: &str) -> Result<Option<Digest>, Failure> {
     let path = Path::new(name);
     let mut source = match from.open_exact(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::failure::{damaged, in_use, other_form, shown, uncopied, unusable};
 use super::{
-    BackupList, DATABASE, FILES, FORMAT, LIST, MAX_LIST, RECORDS, WORKSPACES, copy_owners,
-    copy_record, digest_of, ids, open_copy, tree,
+    BackupList, DATABASE, FILES, FORMAT, LIST, MAX_LIST, RECORDS, WORKSPACES, copy_named,
+    copy_owners, digest_of, ids, open_copy, tree,
 };
 use crate::accounts::server;
 
@@ -112,8 +112,15 @@ impl NewHome {
     /// Copies the backup beside its place, and verifies all of it.
     async fn fill(&self, source: &Root, list: &BackupList) -> anyhow::Result<()> {
         self.check_unused().await?;
-        // Opened where it lies: a copy of a copy changes nothing of the backup.
-        let database = open_copy(&source.path().join(DATABASE)).await?;
+        // A copy is opened: opening it writes, and a backup may be read-only.
+        let copy = copy_named(source, &self.part, DATABASE)?;
+        if copy.is_none_or(|copy| copy.to_string() != list.database) {
+            return Err(damaged(&format!("{DATABASE} was changed")).into());
+        }
+        let opened = format!("{DATABASE}.opened");
+        let renamed = self.part.rename_file(DATABASE, &opened);
+        renamed.map_err(|error| uncopied(Path::new(DATABASE), &error))?;
+        let database = open_copy(&self.part.path().join(&opened)).await?;
         let copied = self.copy_accounts(&*database, source, list).await;
         database.close().await?;
         copied?;
@@ -151,7 +158,7 @@ impl NewHome {
             return Ok(());
         };
         check(source, name, digest)?;
-        copy_record(source, &self.part, name)?;
+        copy_named(source, &self.part, name)?;
         match digest_of(&self.root, name) {
             Ok(own) if own.to_string() != *digest => {
                 let path = shown(&self.root.path().join(name));

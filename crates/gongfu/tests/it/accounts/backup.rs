@@ -170,6 +170,16 @@ fn home_without_users_takes_a_backup_and_one_with_users_keeps_them() {
     let looked = saved.fixture.gongfu(["user", "list"]);
     looked.with("GONGFU_HOME", &home).good();
     assert!(home.join("server.db").exists());
+    // Files of the same user, which a restore that broke off once left behind.
+    let left = home.join("workspaces").join(&saved.name);
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("old"), "x").unwrap();
+    let before = entries(&home);
+    let refused = saved.restore().ends(1).stderr;
+    assert!(refused.contains("error[HOME_IN_USE]"), "{refused}");
+    assert!(refused.contains(&saved.name), "{refused}");
+    assert_eq!(entries(&home), before);
+    fs::remove_file(left.join("old")).unwrap();
     saved.restore().good();
     let users = saved.fixture.gongfu(["user", "list"]);
     let users = users.with("GONGFU_HOME", &home).good();
@@ -266,6 +276,41 @@ fn backup_that_another_version_made_and_folders_that_cant_be_one_say_the_way_on(
         assert!(refused.contains("error[FOLDER_UNUSABLE]"), "{refused}");
         assert!(refused.contains("hint: "), "{refused}");
     }
+}
+
+#[test]
+fn backup_that_is_read_only_is_restored() {
+    let workspace = Workspace::new();
+    workspace.backup().good();
+    let fixture = &workspace.fixture;
+    let shut = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let copy = fixture.path("copy");
+    let below = entries(&copy);
+    for path in below.iter().filter(|path| !path.is_symlink()) {
+        shut(path, if path.is_dir() { 0o555 } else { 0o444 });
+    }
+    shut(&copy, 0o555);
+    for open in [".", "project"] {
+        shut(&fixture.path(open), 0o777);
+    }
+    let mut restore = workspace.restore();
+    // Root may write anything, so that somebody else has to restore it.
+    if rustix::process::getuid().is_root() {
+        let program = fixture.path("gongfu");
+        fs::copy(env!("CARGO_BIN_EXE_gongfu"), &program).unwrap();
+        shut(&program, 0o755);
+        restore = restore.owned_by(program, 65_534);
+    }
+    restore.good();
+    assert!(workspace.home().join("server.db").exists());
+    assert_eq!(entries(&copy), below);
+    for path in below
+        .iter()
+        .filter(|path| path.is_dir() && !path.is_symlink())
+    {
+        shut(path, 0o755);
+    }
+    shut(&copy, 0o755);
 }
 
 /// All paths below a folder.
