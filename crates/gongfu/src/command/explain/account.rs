@@ -142,13 +142,13 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 43] = [
     ),
     (
         "HOME_IN_USE",
-        "The home has accounts, which a restored backup would replace.",
+        "The home has accounts, files of the same users or other grants, which a restored backup would replace.",
         "gongfu restore DIR, twice",
         "Set GONGFU_HOME to an empty folder.",
     ),
     (
         "BACKUP_UNUSABLE",
-        "The folder holds no complete backup, or was changed.",
+        "The folder holds no complete backup.",
         "gongfu restore /tmp",
         "Name a folder that `gongfu backup` wrote.",
     ),
