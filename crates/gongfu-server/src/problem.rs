@@ -302,7 +302,7 @@ impl From<AccountError> for Problem {
             AccountError::LastMaintainer => {
                 conflict("make another member a maintainer first", None)
             }
-            AccountError::AlreadyMember => conflict("give it to whom it is for", None),
+            AccountError::AlreadyMember => conflict("pass it to the person it is for", None),
             AccountError::Synced => conflict("change the group at the company's sign-in", None),
             AccountError::Password(error) => Self::field("password", error.to_string()),
             AccountError::RegistrationClosed => Self::Forbidden {

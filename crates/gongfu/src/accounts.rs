@@ -133,7 +133,7 @@ pub(crate) fn failed(error: AccountError) -> Failure {
             "LAST_MAINTAINER",
             "make somebody else one: `gongfu team add-member TEAM USER --maintainer`",
         ),
-        AccountError::AlreadyMember => ("ALREADY_MEMBER", "give it to whom it is for"),
+        AccountError::AlreadyMember => ("ALREADY_MEMBER", "pass it to the person it is for"),
         AccountError::Synced => ("SYNCED_MEMBER", "change the group at the company's sign-in"),
         AccountError::Unknown(_) => (
             "TOKEN_NOT_FOUND",

@@ -138,7 +138,7 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, RuleError, Rules};
+    use super::{HostError, Rule, RuleError, Rules};
 
     fn allows(rule: &str, destination: &str) -> bool {
         let rules = Rules(vec![rule.parse().unwrap()]);
@@ -164,6 +164,22 @@ mod tests {
             assert!(!allows(rule, destination), "{rule} {destination}");
         }
         assert!(!Rules::default().allow(&"example.com:443".parse().unwrap()));
+    }
+
+    #[test]
+    fn text_that_is_no_rule_is_refused_for_its_own_reason() {
+        for (text, error) in [
+            ("*", RuleError::TooWide),
+            ("*.com", RuleError::TooWide),
+            ("https://example.com", HostError::Url.into()),
+            ("https://example.com:443/x", HostError::Url.into()),
+            ("[::1]", HostError::Address.into()),
+            ("::ffff:127.0.0.1", HostError::Address.into()),
+            ("bücher.example:443", HostError::NotAscii.into()),
+            ("example.com:x", HostError::Port.into()),
+        ] {
+            assert_eq!(text.parse::<Rule>(), Err(error), "{text}");
+        }
     }
 
     #[test]

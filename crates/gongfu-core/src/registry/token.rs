@@ -160,9 +160,10 @@ fn place_key(user: &UserId, id: &str) -> Result<RecordKey, PortError> {
 /// The full names of skills; one without a source is the user's own.
 fn full_names(names: Vec<String>) -> Result<Vec<String>, AccountError> {
     let names = names.into_iter().map(|name| {
-        let full = match name.contains('/') {
-            true => name.clone(),
-            false => format!("{OWN_SOURCE}/{name}"),
+        let full = if name.contains('/') {
+            name.clone()
+        } else {
+            format!("{OWN_SOURCE}/{name}")
         };
         let is_name = SkillPath::new(&full)
             .is_ok_and(|path| path.as_str() == full && !path.parent().is_root());

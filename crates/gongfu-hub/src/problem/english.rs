@@ -188,7 +188,7 @@ impl Problem {
                 "ask the person to do it at the command line; see `gongfu --help`".to_owned(),
             ),
             Self::OutOfReach { reason } => (
-                clipped(reason).to_owned(),
+                clipped(reason),
                 "use a token that reaches it, or ask the person".to_owned(),
             ),
             Self::ChangeSetUnknown { id } => (

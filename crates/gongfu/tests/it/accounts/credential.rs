@@ -80,8 +80,11 @@ fn credential_decides_what_is_listed_and_called() {
     });
     let (text, failed) = users.call(&few, "load_skill", json!({"skill_name": other.unwrap()}));
     assert!(failed && text.contains("SKILL_NOT_FOUND"), "{text}");
+}
 
-    // No credential, wrong ones, and ones that count no more.
+#[test]
+fn missing_and_wrong_credentials_are_refused_for_one_reason_each() {
+    let users = Users::new();
     for (bearer, code) in [
         (None, "UNAUTHORIZED"),
         (Some("x"), "INVALID_TOKEN_FORMAT"),
