@@ -121,7 +121,10 @@ def columns(probe: Probe, world: World) -> list[tuple[Credential, str | None]]:
         elsewhere = ("NOT_FOUND", "SKILL_NOT_FOUND", "CHANGE_SET_NOT_FOUND", "RESOURCE_NOT_FOUND")
         add("other user's id", other.access if needs.is_person else other.token, 404, *elsewhere)
         if not needs.is_person and "change" not in probe.subject and names_a_skill(probe, world):
-            add("skill not allowed", world.narrow, 404, *elsewhere)
+            # A skill that the body names is a wrong value there.
+            is_in_body = not probe.path.startswith("/mcp") and isinstance(probe.body, dict) and "skill" in probe.body
+            status, codes = (422, ("VALIDATION_ERROR",)) if is_in_body else (404, elsewhere)
+            add("skill not allowed", world.narrow, status, *codes)
     return all_columns
 
 
@@ -198,7 +201,8 @@ def check(gongfu: Path, is_planted: bool, is_short: bool) -> tuple[Outcome, list
             world = World(site, home, cast, credentials, lacking, narrow, needs)
             metrics = Probe("GET /metrics", "GET /metrics", "GET", "/metrics", is_person=True)
             # Tools first: among the operations is one that disables the skill.
-            path, invitation = "/api/v1/teams/join", {"invitation": cast.owner.invitation}
+            # To a team that its rightful caller isn't in.
+            path, invitation = "/api/v1/teams/join", {"invitation": cast.other.invitation}
             join = Probe(f"POST {path}", f"POST {path}", "POST", path, invitation, True, True)
             probes = [*tool_probes(site, cast.owner), *route_probes(document, cast.owner), metrics, join]
             if is_short:
