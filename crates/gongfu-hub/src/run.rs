@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::account::Owner;
 use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
@@ -313,8 +312,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         shelf::record_use(call, skill).await;
     }
     call.events.send(Event::Contacts(&outcome.contacts));
-    let has_account = *call.space.owner() != Owner::Local;
-    let mut report = report(outcome, &logs_seen, has_account);
+    let mut report = report(outcome, &logs_seen, call.space.has_account());
     call.events.send(Event::Ended(&report.how_it_ended()));
     if let Some(skill) = request
         .skill
@@ -366,7 +364,7 @@ async fn grants_for(call: &Call, skill: &Skill) -> Result<Grants, PortError> {
 async fn grantee(call: &Call, skill: &Skill) -> Grantee {
     Grantee {
         skill: name(call, skill).await,
-        has_account: *call.space.owner() != Owner::Local,
+        has_account: call.space.has_account(),
     }
 }
 

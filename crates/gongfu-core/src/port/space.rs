@@ -125,6 +125,11 @@ impl Space {
         &self.0.owner
     }
 
+    /// Returns true for the space of a user or a team of a server, whose people have no command line there.
+    pub fn has_account(&self) -> bool {
+        self.0.owner != Owner::Local
+    }
+
     /// The skills.
     pub fn skills(&self) -> &dyn SkillStore {
         &*self.0.skills

@@ -7,7 +7,6 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use gongfu_core::account::Owner;
 use gongfu_core::approval::{Answer as Stored, ApprovalRequest, Approvals, Decision};
 use gongfu_core::port::PortError;
 use gongfu_core::text::visible;
@@ -73,7 +72,7 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
     let waiting = Problem::ApprovalWaiting {
         reason: request.reason.clone(),
         is_command,
-        has_account: *call.space.owner() != Owner::Local,
+        has_account: call.space.has_account(),
         question: proposal.is_whole.then(|| Box::new(question.clone())),
         id: question.id.clone(),
     };

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::account::Owner;
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::place::Location;
 use gongfu_core::port::FolderEntryKind;
@@ -123,7 +122,7 @@ impl Tool for FileList {
 
 /// The folder on this machine that the workspace is, if it is known. A user of a server has nothing to do with it.
 fn workspace(call: &Call) -> Option<String> {
-    if *call.space.owner() != Owner::Local {
+    if call.space.has_account() {
         return None;
     }
     let folders = call.space.run_folders().folders(false);
