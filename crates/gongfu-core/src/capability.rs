@@ -34,6 +34,32 @@ pub enum Safety {
     Critical = 4,
 }
 
+impl Safety {
+    /// The level of a name, in letters of either case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::Safe,
+            Self::Low,
+            Self::Medium,
+            Self::High,
+            Self::Critical,
+        ];
+        let mut all = all.into_iter();
+        all.find(|level| level.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "SAFE",
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
 /// The origin of a catalog entry or a skill; its identity is (origin, uri).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,6 +12,7 @@ pub mod capability;
 pub mod catalogue;
 pub mod change;
 pub mod command;
+pub mod connection;
 pub mod dependency;
 pub mod edit;
 pub mod grant;
@@ -19,8 +20,8 @@ pub mod import;
 pub mod library;
 pub mod near;
 pub mod network;
+pub mod pin;
 pub mod place;
-
 pub mod port;
 pub mod project;
 pub mod registry;

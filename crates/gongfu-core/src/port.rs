@@ -14,6 +14,7 @@ mod limited;
 mod log_chain;
 mod records;
 mod sandbox;
+mod servers;
 mod skills;
 mod space;
 mod time;
@@ -37,6 +38,10 @@ pub use records::{
     Transactions, Version, check_commit, check_entry, check_value, read_record, update_record,
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
+pub use servers::{
+    ConnectionStatus, Discovery, NoServers, Process, ProcessSpec, Processes, Progress,
+    ProgressListener, ServerAnswer, ServerCall, ServerTools, Servers,
+};
 pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};
 pub use time::{Clock, Timestamp};

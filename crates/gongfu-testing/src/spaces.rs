@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Environments, Materialize, Pending, SkillStore, Space, SpaceParts, Spaces, ready,
+    Environments, Materialize, NoServers, Pending, SkillStore, Space, SpaceParts, Spaces, ready,
 };
 use gongfu_core::sandbox::Limits;
 
@@ -82,6 +82,7 @@ impl MemorySpace {
             run_folders: Arc::new(FakeRunFolders),
             changes: Arc::<MemoryChangeSets>::clone(&self.changes),
             sandbox: Arc::<ScriptedSandbox>::clone(&self.sandbox),
+            servers: Arc::new(NoServers),
             limits: Limits::default(),
             installs: self.installs,
             clock: Arc::<FixedClock>::clone(&self.clock),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::limited::{LimitedFolders, LimitedSearch, LimitedSkills};
 use super::{
     Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, Pending, PortError,
-    Records, RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
+    Records, RunFolders, Sandbox, Servers, SkillSearch, SkillStore, Timestamp, ready,
 };
 use crate::account::{Owner, UserId};
 use crate::dependency::Installs;
@@ -68,6 +68,8 @@ pub struct SpaceParts {
     pub changes: Arc<dyn ChangeSets>,
     /// Runs as this owner.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Other MCP servers.
+    pub servers: Arc<dyn Servers>,
     /// The most that one run may use.
     pub limits: Limits,
     /// The packages that are installed without a question.
@@ -183,6 +185,11 @@ impl Space {
     /// Runs as this owner.
     pub fn sandbox(&self) -> &dyn Sandbox {
         &*self.0.sandbox
+    }
+
+    /// Other MCP servers.
+    pub fn servers(&self) -> &dyn Servers {
+        &*self.0.servers
     }
 
     /// The most that one run may use.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::Installs;
-use gongfu_core::port::{Clock, Materialize, SkillStore, SpaceParts};
+use gongfu_core::port::{Clock, Materialize, NoServers, SkillStore, SpaceParts};
 use gongfu_core::sandbox::Limits;
 use gongfu_core::switches::Switches;
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace};
@@ -58,6 +58,7 @@ pub(crate) fn parts(
         run_folders: Arc::new(run_folders),
         changes: Arc::new(MemoryChangeSets::default()),
         sandbox: Arc::new(ScriptedSandbox::default()),
+        servers: Arc::new(NoServers),
         limits: Limits::default(),
         installs: Installs::default(),
         clock,

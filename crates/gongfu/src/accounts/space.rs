@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gongfu_core::account::{Owner, TeamId};
 use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::port::{
-    Materialize, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
+    Materialize, NoServers, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
 };
 use gongfu_core::registry::{AccountError, Accounts};
 use gongfu_environments::LocalEnvironments;
@@ -162,6 +162,7 @@ impl AccountSpaces {
             run_folders: Arc::new(run_folders),
             changes: Arc::new(ChangeSets::new(home.changes())),
             sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&shared.runner), owner)),
+            servers: Arc::new(NoServers),
             limits: shared.limits,
             installs: shared.installs,
             clock: Arc::clone(&shared.clock),

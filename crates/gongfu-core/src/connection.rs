@@ -1,0 +1,174 @@
+//! Connections: other MCP servers, as a person declares them (spec, "Connections").
+//!
+//! Starts nothing and connects to nothing; [`crate::port::Servers`] does.
+
+mod definition;
+mod health;
+mod name;
+mod pin;
+mod reading;
+mod variable;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::json;
+
+pub use definition::{Definition, Difference, MAX_DEFINITION};
+pub use health::{Fault, Health, Outcome, State};
+pub use name::{ConnectionName, ConnectionNameError, permission, wire_name};
+pub use pin::{ConnectionPin, PinnedTool, Verdict};
+pub use reading::{Entry, Mistake, Reading, read};
+pub use variable::{MissingVariable, expand};
+
+use crate::capability::Safety;
+use crate::skill::Digest;
+use crate::text::visible;
+
+/// Parts of names of variables whose values are secrets.
+const SECRET_WORDS: [&str; 9] = [
+    "AUTH",
+    "COOKIE",
+    "CREDENTIAL",
+    "KEY",
+    "PASSWD",
+    "PASSWORD",
+    "PAT",
+    "SECRET",
+    "TOKEN",
+];
+
+/// Another MCP server, and the tools of it that are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// Its name.
+    pub name: ConnectionName,
+    /// The way to it.
+    pub target: Target,
+    /// The least safety level of its tools; `None` for the default.
+    pub safety: Option<Safety>,
+    /// The only tools that are offered; `None` for all.
+    pub tools: Option<Vec<String>>,
+}
+
+/// The way to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A program that speaks over its standard input and output.
+    Program(Program),
+    /// An address that speaks Streamable HTTP.
+    Url(Url),
+}
+
+/// A program that is a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The program, by path or looked for in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its environment, besides what every server has.
+    pub environment: BTreeMap<String, String>,
+    /// The folder that it starts in; `None` for the person's home.
+    pub folder: Option<String>,
+    /// True if it runs in the sandbox.
+    pub is_sandboxed: bool,
+}
+
+/// The address of a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    /// The endpoint: `https`, or `http`.
+    pub url: String,
+    /// The headers of each request.
+    pub headers: BTreeMap<String, String>,
+    /// True if it may be on this machine or its network.
+    pub is_private: bool,
+}
+
+impl fmt::Debug for Program {
+    /// Without values of the environment: they may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.environment.keys().collect();
+        formatter
+            .debug_struct("Program")
+            .field("command", &self.command)
+            .field("arguments", &self.arguments)
+            .field("environment", &names)
+            .field("folder", &self.folder)
+            .field("is_sandboxed", &self.is_sandboxed)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Url {
+    /// Without values of headers: they may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.headers.keys().collect();
+        formatter
+            .debug_struct("Url")
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("is_private", &self.is_private)
+            .finish()
+    }
+}
+
+impl Target {
+    /// Everything that a person approves, a line each: all that decides what is started or contacted. Secrets are
+    /// named, and their values left out.
+    pub fn lines(&self) -> Vec<String> {
+        let shown = |text: &str| visible(text).replace('\n', "\\n");
+        match self {
+            Self::Program(program) => {
+                let mut lines = vec![format!("command: {}", shown(&program.command))];
+                let arguments = program.arguments.iter();
+                lines.extend(arguments.map(|word| format!("argument: {}", shown(word))));
+                lines.extend(program.environment.iter().map(|(name, value)| {
+                    let value = if is_secret(name) {
+                        "(a secret)".to_owned()
+                    } else {
+                        shown(value)
+                    };
+                    format!("variable: {}={value}", shown(name))
+                }));
+                let folder = program.folder.iter();
+                lines.extend(folder.map(|folder| format!("folder: {}", shown(folder))));
+                lines.push(if program.is_sandboxed {
+                    "runs in the sandbox".to_owned()
+                } else {
+                    "runs as you, without a sandbox".to_owned()
+                });
+                lines
+            }
+            Self::Url(url) => {
+                let mut lines = vec![format!("url: {}", shown(&url.url))];
+                let names = url.headers.keys();
+                lines.extend(names.map(|name| format!("header: {}: (a secret)", shown(name))));
+                if url.is_private {
+                    lines.push("may be on this machine or its network".to_owned());
+                }
+                lines
+            }
+        }
+    }
+
+    /// The digest of what a person approves. Another secret needs no new approval.
+    pub fn digest(&self) -> Digest {
+        Digest::of(json!(self.lines()).to_string().as_bytes())
+    }
+}
+
+/// Returns true if the value of a variable is a secret, by its name.
+fn is_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let mut words = upper.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| {
+        SECRET_WORDS
+            .iter()
+            .any(|secret| word == *secret || (secret.len() > 3 && word.ends_with(secret)))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+//! Connections in a file: gongfu's own, or the configuration of a client.
+//!
+//! Every client has its own words for the same things; the first that is there counts.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Connection, ConnectionName, MissingVariable, Program, Target, Url, expand};
+use crate::capability::Safety;
+
+/// The members of a file that hold connections by name: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI; VS
+/// Code; Codex; Zed; goose; opencode; gongfu.
+const TABLES: [&str; 7] = [
+    "mcpServers",
+    "servers",
+    "mcp_servers",
+    "context_servers",
+    "extensions",
+    "mcp",
+    "connections",
+];
+/// The words for an address.
+const ADDRESSES: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
+/// The transports that gongfu doesn't speak.
+const OTHER_TRANSPORTS: [&str; 4] = ["sse", "ws", "websocket", "builtin"];
+
+/// A connection in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The connection.
+    pub connection: Connection,
+    /// Its place in the file: the names of members and the numbers of items that lead to it.
+    pub place: Vec<String>,
+    /// True if its client doesn't use it at present.
+    pub is_disabled: bool,
+}
+
+/// An entry that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Its place in the file.
+    pub place: Vec<String>,
+    /// The problem, for people.
+    pub what: String,
+}
+
+/// The connections of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Those that can be used.
+    pub entries: Vec<Entry>,
+    /// Those that can't.
+    pub mistakes: Vec<Mistake>,
+}
+
+/// Reads the connections of a file: a table of them, a list, or a single one. `variable` has the values of variables,
+/// `is_foreign` lets names be adapted: it is the file of a client.
+pub fn read(file: &Value, is_foreign: bool, variable: &dyn Fn(&str) -> Option<String>) -> Reading {
+    let mut reader = Reader {
+        reading: Reading::default(),
+        is_foreign,
+        variable,
+    };
+    match file {
+        Value::Array(items) => reader.list(items, &[]),
+        Value::Object(fields) if is_entry(fields) => reader.entry(None, file, Vec::new()),
+        Value::Object(fields) => reader.tables(fields),
+        _ => reader.mistake(Vec::new(), "it must be a table of connections, or a list"),
+    }
+    reader.reading
+}
+
+struct Reader<'a> {
+    reading: Reading,
+    is_foreign: bool,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Reader<'_> {
+    fn mistake(&mut self, place: Vec<String>, what: impl Into<String>) {
+        let what = what.into();
+        self.reading.mistakes.push(Mistake { place, what });
+    }
+
+    fn tables(&mut self, fields: &Map<String, Value>) {
+        let found = TABLES
+            .iter()
+            .find_map(|name| Some((*name, fields.get(*name)?)));
+        let Some((name, table)) = found else {
+            if !self.is_foreign {
+                self.mistake(Vec::new(), "it has no `connections`");
+            }
+            return;
+        };
+        let place = [name.to_owned()];
+        match table {
+            Value::Array(items) => self.list(items, &place),
+            Value::Object(entries) => {
+                // opencode has another table inside.
+                let inner = entries.get("servers").and_then(Value::as_object);
+                let inner = inner.filter(|inner| !is_entry(inner) && name == "mcp");
+                let mut place = place.to_vec();
+                place.extend(inner.map(|_| "servers".to_owned()));
+                for (name, entry) in inner.unwrap_or(entries) {
+                    let place = [&*place, std::slice::from_ref(name)].concat();
+                    self.entry(Some(name), entry, place);
+                }
+            }
+            _ => self.mistake(place.to_vec(), "it must be a table, or a list"),
+        }
+    }
+
+    fn list(&mut self, items: &[Value], above: &[String]) {
+        for (at, item) in items.iter().enumerate() {
+            let place = [above, &[at.to_string()]].concat();
+            self.entry(None, item, place);
+        }
+    }
+
+    fn entry(&mut self, name: Option<&str>, entry: &Value, place: Vec<String>) {
+        match self.parsed(name, entry) {
+            Ok((connection, _)) if self.has(&connection.name) => {
+                let what = format!("there is a connection `{}` already", connection.name);
+                self.mistake(place, what);
+            }
+            Ok((connection, is_disabled)) => self.reading.entries.push(Entry {
+                connection,
+                place,
+                is_disabled,
+            }),
+            Err(what) => self.mistake(place, what),
+        }
+    }
+
+    fn has(&self, name: &ConnectionName) -> bool {
+        let mut entries = self.reading.entries.iter();
+        entries.any(|entry| entry.connection.name == *name)
+    }
+
+    fn parsed(&self, name: Option<&str>, entry: &Value) -> Result<(Connection, bool), String> {
+        let fields = entry.as_object().ok_or("it must be a table")?;
+        let name = match name.or(text(fields, &["name"])?) {
+            Some(name) => self.name(name)?,
+            None => return Err("it has no `name`".to_owned()),
+        };
+        let kind = text(fields, &["type", "transport"])?.unwrap_or_default();
+        if OTHER_TRANSPORTS.contains(&kind) {
+            return Err(format!(
+                "its transport `{kind}` is not supported: use stdio or http"
+            ));
+        }
+        let says = |name: &str, truth| fields.get(name).and_then(Value::as_bool) == Some(truth);
+        let connection = Connection {
+            target: self.target(fields)?,
+            safety: safety(fields)?,
+            tools: names(fields, &["tools", "enabled_tools"])?,
+            name,
+        };
+        Ok((connection, says("enabled", false) || says("disabled", true)))
+    }
+
+    fn name(&self, text: &str) -> Result<ConnectionName, String> {
+        let name = ConnectionName::new(text);
+        let nearest = || ConnectionName::nearest(text);
+        match (name, nearest()) {
+            (Ok(name), _) => Ok(name),
+            (Err(_), Some(nearest)) if self.is_foreign => Ok(nearest),
+            (Err(error), Some(nearest)) => Err(format!("{error}; call it `{nearest}`")),
+            (Err(error), None) => Err(error.to_string()),
+        }
+    }
+
+    fn target(&self, fields: &Map<String, Value>) -> Result<Target, String> {
+        let url = text(fields, &ADDRESSES)?;
+        let (command, mut arguments) = command(fields)?;
+        match (url, command) {
+            (Some(_), Some(_)) => Err("it has a command and an address: remove one".to_owned()),
+            (None, None) => Err("it has neither `command` nor `url`".to_owned()),
+            (Some(url), None) => Ok(Target::Url(Url {
+                url: self.address(url)?,
+                headers: self.table(fields, &["headers", "http_headers"])?,
+                is_private: flag(fields, "private")?,
+            })),
+            (None, Some(command)) => {
+                arguments.extend(names(fields, &["args"])?.unwrap_or_default());
+                let arguments = arguments.iter().map(|word| self.filled(word));
+                let folder = text(fields, &["workdir", "cwd", "folder"])?;
+                let command = self.filled(&command)?;
+                if command.trim().is_empty() {
+                    return Err("its command is empty".to_owned());
+                }
+                Ok(Target::Program(Program {
+                    command,
+                    arguments: arguments.collect::<Result<_, _>>()?,
+                    environment: self.table(fields, &["env", "environment", "envs"])?,
+                    folder: folder.map(|folder| self.filled(folder)).transpose()?,
+                    is_sandboxed: flag(fields, "sandbox")?,
+                }))
+            }
+        }
+    }
+
+    fn address(&self, text: &str) -> Result<String, String> {
+        let url = self.filled(text)?;
+        let rest = url
+            .strip_prefix("https://")
+            .or_else(|| url.strip_prefix("http://"));
+        match rest {
+            Some(rest) if !rest.is_empty() && !url.contains(char::is_whitespace) => Ok(url),
+            _ => Err("its address must begin with https:// or http://".to_owned()),
+        }
+    }
+
+    fn filled(&self, text: &str) -> Result<String, String> {
+        let filled =
+            expand(text, self.variable).map_err(|error: MissingVariable| error.to_string());
+        let filled = filled?;
+        if filled.contains('\0') {
+            return Err("it has a zero byte in it".to_owned());
+        }
+        Ok(filled)
+    }
+
+    /// A table of texts.
+    fn table(
+        &self,
+        fields: &Map<String, Value>,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, String>, String> {
+        let Some((name, table)) = first(fields, names) else {
+            return Ok(BTreeMap::new());
+        };
+        let wrong = || format!("`{name}` must be a table of texts");
+        let mut filled = BTreeMap::new();
+        for (key, value) in table.as_object().ok_or_else(wrong)? {
+            let text = match value {
+                Value::String(text) => self.filled(text)?,
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                _ => return Err(wrong()),
+            };
+            if key.is_empty() || key.contains(['=', '\0', '\n']) {
+                return Err(format!("`{name}` has a name that can't be one: {key:?}"));
+            }
+            filled.insert(key.clone(), text);
+        }
+        Ok(filled)
+    }
+}
+
+/// Returns true if an object is itself a connection.
+fn is_entry(fields: &Map<String, Value>) -> bool {
+    let is = |name: &&str| fields.get(*name).is_some_and(|value| !value.is_object());
+    ADDRESSES.iter().chain(&["command", "cmd"]).any(is)
+}
+
+/// The first of these members that is there.
+fn first<'a>(fields: &'a Map<String, Value>, names: &[&'a str]) -> Option<(&'a str, &'a Value)> {
+    let mut found = names
+        .iter()
+        .filter_map(|name| Some((*name, fields.get(*name)?)));
+    found.find(|(_, value)| !value.is_null())
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, names: &[&'a str]) -> Result<Option<&'a str>, String> {
+    let Some((name, value)) = first(fields, names) else {
+        return Ok(None);
+    };
+    let text = value.as_str();
+    Ok(Some(
+        text.ok_or_else(|| format!("`{name}` must be a text"))?,
+    ))
+}
+
+fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(truth)) => Ok(*truth),
+        Some(_) => Err(format!("`{name}` must be true or false")),
+    }
+}
+
+fn names(fields: &Map<String, Value>, names: &[&str]) -> Result<Option<Vec<String>>, String> {
+    let Some((name, value)) = first(fields, names) else {
+        return Ok(None);
+    };
+    let wrong = || format!("`{name}` must be a list of texts");
+    let items = value.as_array().ok_or_else(wrong)?.iter();
+    let texts = items.map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong));
+    Ok(Some(texts.collect::<Result<_, _>>()?))
+}
+
+/// The command and the arguments that are with it: opencode writes both as one list.
+fn command(fields: &Map<String, Value>) -> Result<(Option<String>, Vec<String>), String> {
+    match first(fields, &["command", "cmd"]) {
+        Some((_, Value::Array(_))) => {
+            let mut words = names(fields, &["command", "cmd"])?.unwrap_or_default();
+            if words.is_empty() {
+                return Err("its command is empty".to_owned());
+            }
+            Ok((Some(words.remove(0)), words))
+        }
+        _ => Ok((
+            text(fields, &["command", "cmd"])?.map(str::to_owned),
+            Vec::new(),
+        )),
+    }
+}
+
+fn safety(fields: &Map<String, Value>) -> Result<Option<Safety>, String> {
+    let Some(level) = text(fields, &["safety"])? else {
+        return Ok(None);
+    };
+    let known = Safety::from_name(level);
+    Ok(Some(known.ok_or_else(|| {
+        format!("there is no safety level {level:?}: use LOW, MEDIUM, HIGH or CRITICAL")
+    })?))
+}

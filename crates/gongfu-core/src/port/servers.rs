@@ -1,0 +1,170 @@
+//! Other MCP servers, and the processes of those that are programs.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Pending;
+use crate::capability::Safety;
+use crate::connection::{Connection, ConnectionName, Definition, State, Verdict};
+
+/// A connection and its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionStatus {
+    /// The connection.
+    pub connection: Connection,
+    /// The file or setting that declares it, for people.
+    pub source: String,
+    /// Its state.
+    pub state: State,
+    /// Why it is not ready, for people.
+    pub reason: Option<String>,
+    /// True if a person approved its target.
+    pub is_approved: bool,
+    /// The tools that can be called.
+    pub tools: Vec<String>,
+}
+
+/// The tools of a connection that can be called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerTools {
+    /// The connection.
+    pub connection: ConnectionName,
+    /// The safety level that the person, or the default, gives it.
+    pub safety: Safety,
+    /// The definitions, as a person approved them.
+    pub definitions: Vec<Definition>,
+}
+
+/// The tools that a server offers now, beside what a person approved.
+#[derive(Debug, Clone)]
+pub struct Discovery {
+    /// The offer.
+    pub offered: Vec<Definition>,
+    /// The comparison with the approved ones.
+    pub verdict: Verdict,
+    /// The name and version by which the server calls itself.
+    pub server: String,
+    /// The revision of the protocol that it speaks.
+    pub protocol: String,
+}
+
+/// A call of a tool of another server.
+pub struct ServerCall {
+    /// The connection.
+    pub connection: ConnectionName,
+    /// The name of the tool there.
+    pub tool: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// Receives the progress.
+    pub progress: ProgressListener,
+}
+
+/// Progress of a call: how much is done, of how much if that is known, and a word about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// The part that is done.
+    pub done: f64,
+    /// The whole.
+    pub total: Option<f64>,
+    /// A word about it.
+    pub message: Option<String>,
+}
+
+/// Receives the progress of a call.
+pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// The answer of a tool of another server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerAnswer {
+    /// Its pieces, as MCP writes content blocks.
+    pub content: Vec<Value>,
+    /// The structured part.
+    pub structured: Option<Value>,
+    /// True if the tool says that it failed.
+    pub is_error: bool,
+}
+
+/// The other MCP servers of one space.
+pub trait Servers: Send + Sync {
+    /// Every connection with its state, by name. Starts nothing.
+    fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>>;
+
+    /// The tools that can be called, by connection. Starts nothing: they are those that a person approved.
+    fn tools(&self) -> Pending<'_, Vec<ServerTools>>;
+
+    /// Waits until [`Servers::tools`] may answer something else than at the number `since`; answers the new number.
+    fn changed(&self, since: u64) -> Pending<'_, u64>;
+
+    /// Starts or contacts a server whose target a person approved, and lists its tools.
+    ///
+    /// [`super::PortError::NotFound`] for an unknown connection, [`super::PortError::Denied`] for one that isn't
+    /// approved, [`super::PortError::Unavailable`] for one that doesn't work.
+    fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery>;
+
+    /// Calls a tool that a person approved; dropping the answer cancels it. Errors are those of
+    /// [`Servers::discover`].
+    fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer>;
+}
+
+/// A space without other servers.
+pub struct NoServers;
+
+impl Servers for NoServers {
+    fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
+        super::ready(Ok(Vec::new()))
+    }
+
+    fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
+        super::ready(Ok(Vec::new()))
+    }
+
+    fn changed(&self, _since: u64) -> Pending<'_, u64> {
+        Box::pin(std::future::pending())
+    }
+
+    fn discover<'a>(&'a self, _name: &'a ConnectionName) -> Pending<'a, Discovery> {
+        super::ready(Err(super::PortError::NotFound))
+    }
+
+    fn call(&self, _call: ServerCall) -> Pending<'_, ServerAnswer> {
+        super::ready(Err(super::PortError::NotFound))
+    }
+}
+
+/// A program that goes on until it is dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessSpec {
+    /// The program and its arguments; a name without a slash is looked for in the `PATH` of the environment.
+    pub arguments: Vec<String>,
+    /// Its whole environment.
+    pub environment: BTreeMap<String, String>,
+    /// The folder that it starts in, absolute.
+    pub folder: String,
+}
+
+/// A program that runs. Dropping it ends it and all its descendants.
+pub struct Process {
+    /// Its standard input: a pipe.
+    pub input: OwnedFd,
+    /// Its standard output: a pipe.
+    pub output: OwnedFd,
+    /// Its standard error: a pipe.
+    pub error: OwnedFd,
+    /// Waits for its end, and says how it ended, for people.
+    pub end: Pending<'static, String>,
+    /// Ends it when it is dropped.
+    pub hold: Box<dyn Any + Send>,
+}
+
+/// Starts programs that go on. They end with this process, however that ends.
+pub trait Processes: Send + Sync {
+    /// Starts a program as the person.
+    ///
+    /// [`super::PortError::Unavailable`] where it can't be started.
+    fn start(&self, spec: ProcessSpec) -> Pending<'_, Process>;
+}
