@@ -22,6 +22,8 @@ pub(crate) mod disk_usage;
 #[cfg(target_os = "linux")]
 pub(crate) mod fork_server;
 #[cfg(target_os = "linux")]
+pub(crate) mod guard;
+#[cfg(target_os = "linux")]
 mod id_namespaces;
 #[cfg(target_os = "linux")]
 mod identity;
@@ -62,6 +64,8 @@ pub fn become_child() -> Option<std::process::ExitCode> {
     let first = arguments.next()?;
     if first == fork_server::ARGUMENT {
         Some(fork_server::run())
+    } else if first == guard::ARGUMENT {
+        Some(guard::run())
     } else if first == launcher::ARGUMENT {
         Some(launcher::run())
     } else if first == container_init::ARGUMENT {

@@ -30,6 +30,8 @@ mod plan;
 mod platform;
 mod poll;
 mod process;
+#[cfg(target_os = "linux")]
+mod processes;
 mod proxy;
 mod random;
 mod run_as;
@@ -52,4 +54,6 @@ pub use child::syscall::raw as syscall;
 #[cfg(target_os = "macos")]
 pub use macos::become_child;
 pub use owner::OwnerSandbox;
+#[cfg(target_os = "linux")]
+pub use processes::LocalProcesses;
 pub use runner::Runner;

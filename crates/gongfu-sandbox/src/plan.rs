@@ -165,6 +165,18 @@ pub(crate) struct ForkRequest {
     pub(crate) id_mappings: Vec<IdMapping>,
 }
 
+/// A request to the guard of a program that goes on. Its input and its two outputs come with this.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GuardRequest {
+    /// The program and its arguments.
+    pub(crate) arguments: Vec<String>,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// The folder that it starts in.
+    pub(crate) folder: String,
+}
+
 /// Files that appear as those of another owner.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

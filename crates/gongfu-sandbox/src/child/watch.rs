@@ -65,6 +65,11 @@ impl Reaper {
         }
     }
 
+    /// The end of the program, once it was reaped.
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
     /// Reaps every child that has ended; returns whether there are others.
     pub(super) fn reap(&mut self) -> bool {
         loop {
