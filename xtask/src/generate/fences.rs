@@ -278,6 +278,19 @@ const FENCES: &[(&str, &[Ban])] = &[
     ),
     ("gongfu-records", STORE),
     ("gongfu-sandbox", SANDBOX),
+    (
+        "gongfu-upstream",
+        &[
+            Ban(
+                &FILES,
+                "what a person approved is in records, a port of the core",
+            ),
+            Ban(&PROCESSES, NO_PROCESS),
+            Ban(&END, NO_END),
+            Ban(&VARIABLES, NO_SETTING),
+            Ban(&SURROUNDINGS, NO_SETTING),
+        ],
+    ),
     ("gongfu-search", STORE),
     (
         "gongfu-server",

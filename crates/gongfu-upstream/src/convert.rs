@@ -1,0 +1,42 @@
+//! The protocol's types as those of the core.
+
+use gongfu_core::connection::{Definition, MAX_DEFINITION};
+use gongfu_core::port::ServerAnswer;
+use rmcp::model::{CallToolResult, Tool};
+use serde_json::Value;
+
+/// The definition of a tool; why it can't be used, where it can't.
+pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
+    let annotations = tool.annotations.clone().unwrap_or_default();
+    let is_read_only = annotations.read_only_hint == Some(true);
+    let definition = Definition {
+        name: tool.name.to_string(),
+        title: tool.title.clone().or(annotations.title.clone()),
+        description: tool.description.as_deref().unwrap_or_default().to_owned(),
+        input_schema: (*tool.input_schema).clone(),
+        output_schema: tool.output_schema.as_deref().cloned(),
+        is_read_only,
+        // By the protocol a tool that doesn't say so may destroy something; most that don't are harmless.
+        is_destructive: annotations.destructive_hint == Some(true),
+    };
+    let length = serde_json::to_vec(&definition).map_or(usize::MAX, |bytes| bytes.len());
+    if definition.name.is_empty() || definition.name.chars().count() > 256 {
+        return Err("its name is empty, or too long".to_owned());
+    }
+    if length > MAX_DEFINITION {
+        return Err(format!("its definition has {length} bytes"));
+    }
+    Ok(definition)
+}
+
+/// The answer of a tool.
+pub(crate) fn answer(result: CallToolResult) -> ServerAnswer {
+    let content = result.content.iter();
+    ServerAnswer {
+        content: content
+            .filter_map(|block| serde_json::to_value(block).ok())
+            .collect(),
+        structured: result.structured_content.filter(Value::is_object),
+        is_error: result.is_error == Some(true),
+    }
+}

@@ -1,0 +1,14 @@
+//! The client of other MCP servers: starts or contacts them, lists their tools, calls those that a person approved,
+//! and knows how they are.
+//!
+//! Knows no tool of gongfu's own and no surface. It starts no process itself: [`gongfu_core::port::Processes`] does.
+
+mod client;
+mod convert;
+mod link;
+mod parts;
+mod servers;
+mod session;
+
+pub use parts::{ConnectionEntry, ServerParts};
+pub use servers::LocalServers;

@@ -1,0 +1,422 @@
+//! A connection: starts its server when it is needed, watches over it, and starts it again.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use gongfu_core::connection::{
+    Connection, ConnectionPin, Definition, Health, Outcome, Program, State, Target, Verdict,
+};
+use gongfu_core::pin;
+use gongfu_core::port::{
+    ConnectionStatus, Discovery, PortError, ProcessSpec, ServerAnswer, ServerCall,
+};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep;
+
+use crate::parts::{ConnectionEntry, ServerParts};
+use crate::session::{CallError, Session};
+
+/// The time between two probes of a server that is not used.
+const PROBE_INTERVAL: Duration = Duration::from_secs(30);
+/// The time after which a server is stopped that nobody used.
+const IDLE: Duration = Duration::from_mins(10);
+/// The calls of one server at once; more wait.
+const MAX_CALLS: usize = 32;
+/// The longest pause that a call waits for.
+const WORTH_WAITING: Duration = Duration::from_secs(2);
+/// The pause before a server is tried again that stays dead.
+const GIVEN_UP: Duration = Duration::from_secs(30);
+
+/// A connection of a space.
+pub(crate) struct Link {
+    declared: ConnectionEntry,
+    parts: ServerParts,
+    health: Mutex<Health>,
+    /// The session, while there is one. Held while one is started.
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    /// The time before which a dead server is not started again.
+    pause: Mutex<Option<Instant>>,
+    last_use: Mutex<Instant>,
+    /// The time of the last connect.
+    since: Mutex<Instant>,
+    calls: Semaphore,
+    /// Counts what may change the tools that can be called.
+    version: watch::Sender<u64>,
+    /// The pin that was last seen.
+    seen: Mutex<Option<ConnectionPin>>,
+    this: Weak<Self>,
+    closing: watch::Sender<bool>,
+}
+
+impl Link {
+    pub(crate) fn new(
+        declared: ConnectionEntry,
+        parts: ServerParts,
+        version: watch::Sender<u64>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            declared,
+            parts,
+            health: Mutex::new(Health::new("it was not started yet")),
+            session: tokio::sync::Mutex::default(),
+            pause: Mutex::default(),
+            last_use: Mutex::new(Instant::now()),
+            since: Mutex::new(Instant::now()),
+            calls: Semaphore::new(MAX_CALLS),
+            version,
+            seen: Mutex::default(),
+            this: this.clone(),
+            closing: watch::Sender::new(false),
+        })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.declared.connection
+    }
+
+    /// Ends its server for good.
+    pub(crate) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    async fn pin(&self) -> Result<ConnectionPin, PortError> {
+        pin::read(&*self.parts.records, &self.connection().name).await
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes its health, and reports a change of its state.
+    fn update<T>(&self, change: impl FnOnce(&mut Health) -> T) -> T {
+        let mut health = self.health();
+        let before = (health.state(), health.reason());
+        let answer = change(&mut health);
+        let after = (health.state(), health.reason());
+        drop(health);
+        if before != after {
+            let (state, reason) = after;
+            let name = &self.connection().name;
+            tracing::info!(connection = %name, state = state.as_str(), reason, "its state changed");
+            self.version.send_modify(|version| *version += 1);
+        }
+        answer
+    }
+
+    /// Notices what a person approved in another process.
+    pub(crate) async fn look(&self) {
+        let Ok(now) = self.pin().await else {
+            return;
+        };
+        if !self.is_news(&now) {
+            return;
+        }
+        if !now.covers(&self.connection().target) {
+            *self.session.lock().await = None;
+            self.update(|health| health.stopped("it is not approved any more"));
+        } else if let Some(session) = self.running() {
+            let verdict = self.judge(&now, &session);
+            self.update(|health| health.listed(&verdict));
+        }
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    /// Returns true if a pin is another one than that which was last seen.
+    fn is_news(&self, pin: &ConnectionPin) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.as_ref() == Some(pin) {
+            return false;
+        }
+        seen.replace(pin.clone()).is_some()
+    }
+
+    /// The connection and its state.
+    pub(crate) async fn status(&self) -> Result<ConnectionStatus, PortError> {
+        let pin = self.pin().await?;
+        let is_approved = pin.covers(&self.connection().target);
+        let tools = self.usable().await?;
+        let (state, reason) = {
+            let health = self.health();
+            (health.state(), health.reason())
+        };
+        let reason = match (is_approved, pin.target.is_empty()) {
+            (true, _) => reason,
+            (false, true) => Some("nobody has approved it yet".to_owned()),
+            (false, false) => Some("it changed since it was approved".to_owned()),
+        };
+        Ok(ConnectionStatus {
+            connection: self.connection().clone(),
+            source: self.declared.source.clone(),
+            state,
+            reason,
+            is_approved,
+            tools: tools.into_iter().map(|tool| tool.name).collect(),
+        })
+    }
+
+    /// The definitions that can be called: a person approved them, and the server still offers them.
+    pub(crate) async fn usable(&self) -> Result<Vec<Definition>, PortError> {
+        let pin = self.pin().await?;
+        let connection = self.connection();
+        if !pin.covers(&connection.target) || !self.health().is_usable() {
+            return Ok(Vec::new());
+        }
+        let all = pin.definitions(connection).cloned();
+        Ok(match self.running() {
+            Some(session) => {
+                let usable = self.judge(&pin, &session).usable;
+                all.filter(|tool| usable.contains(&tool.name)).collect()
+            }
+            None => all.collect(),
+        })
+    }
+
+    fn judge(&self, pin: &ConnectionPin, session: &Session) -> Verdict {
+        let offered = session.offered.borrow().clone();
+        pin.judge(self.connection(), offered.values())
+    }
+
+    /// The session that goes on, if any; doesn't wait for one that is being started.
+    fn running(&self) -> Option<Arc<Session>> {
+        let session = self.session.try_lock().ok()?.clone();
+        session.filter(|session| !session.has_ended())
+    }
+
+    /// The session, which is started where it isn't there.
+    ///
+    /// # Errors
+    /// Nobody approved it, or it doesn't work.
+    async fn session(&self) -> Result<Arc<Session>, PortError> {
+        let mut current = self.session.lock().await;
+        if let Some(session) = current.as_ref().filter(|session| !session.has_ended()) {
+            return Ok(Arc::clone(session));
+        }
+        *current = None;
+        let pin = self.pin().await?;
+        if !pin.covers(&self.connection().target) {
+            let name = &self.connection().name;
+            return Err(PortError::Denied(format!(
+                "a person must approve it: gongfu connection approve {name}"
+            )));
+        }
+        self.pause().await?;
+        self.update(Health::starting);
+        match self.start().await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                let verdict = self.judge(&pin, &session);
+                self.update(|health| health.connected(&verdict));
+                *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                *current = Some(Arc::clone(&session));
+                if let Some(this) = self.this.upgrade() {
+                    tokio::spawn(watch_over(this, Arc::clone(&session)));
+                }
+                Ok(session)
+            }
+            Err(why) => {
+                self.lost(why.clone());
+                Err(PortError::Unavailable(why))
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Session, String> {
+        let mut closing = self.closing.subscribe();
+        let spec = match &self.connection().target {
+            Target::Program(program) => self.spec(program),
+            Target::Url(_) => return Err("addresses are not supported yet".to_owned()),
+        };
+        let name = self.connection().name.to_string();
+        tokio::select! {
+            started = Session::start(&*self.parts.processes, spec, name) => started,
+            () = closed(&mut closing) => Err("it was stopped".to_owned()),
+        }
+    }
+
+    fn spec(&self, program: &Program) -> ProcessSpec {
+        let mut environment = self.parts.environment.clone();
+        environment.extend(program.environment.clone());
+        let command = std::iter::once(&program.command);
+        let folder = program.folder.clone();
+        ProcessSpec {
+            arguments: command.chain(&program.arguments).cloned().collect(),
+            environment,
+            folder: folder.unwrap_or_else(|| self.parts.folder.clone()),
+        }
+    }
+
+    /// Waits until a server that has ended may be started again, where that is soon.
+    ///
+    /// # Errors
+    /// It is not.
+    async fn pause(&self) -> Result<(), PortError> {
+        let until = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        match until.and_then(|until| until.checked_duration_since(Instant::now())) {
+            Some(left) if left > WORTH_WAITING => Err(PortError::Unavailable(format!(
+                "{}; it is tried again in {} s",
+                self.health().reason().unwrap_or_default(),
+                left.as_secs() + 1
+            ))),
+            Some(left) => {
+                sleep(left).await;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that its server ended or could not be started, and lets it be started again after a pause.
+    fn lost(&self, why: String) {
+        let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = self.update(|health| health.ended(why, since.elapsed(), jitter()));
+        let until = Instant::now() + pause.unwrap_or(GIVEN_UP);
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        let (Some(pause), Some(this)) = (pause, self.this.upgrade()) else {
+            return;
+        };
+        let restarting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
+            let mut closing = this.closing.subscribe();
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = closed(&mut closing) => return,
+            }
+            // If it fails, this is called again.
+            let _ = this.session().await;
+        });
+        tokio::spawn(restarting);
+    }
+
+    /// Lists the tools of its server now.
+    pub(crate) async fn discover(&self) -> Result<Discovery, PortError> {
+        // A person asks: it needn't wait.
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let session = self.session().await?;
+        self.touch();
+        let pin = self.pin().await?;
+        let verdict = self.judge(&pin, &session);
+        let (server, protocol) = session.server();
+        let offered = session.offered.borrow().clone();
+        Ok(Discovery {
+            offered: offered
+                .values()
+                .map(|tool| tool.definition.clone())
+                .collect(),
+            verdict,
+            server,
+            protocol,
+        })
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, PortError> {
+        let pin = self.pin().await?;
+        let connection = self.connection();
+        let pinned = pin.tools.get(&call.tool);
+        let Some(pinned) = pinned.filter(|_| connection.wants(&call.tool)) else {
+            return Err(PortError::NotFound);
+        };
+        let session = self.session().await?;
+        let _permit = self.calls.acquire().await;
+        self.touch();
+        let offered = session.offered.borrow().clone();
+        let now = offered.get(&call.tool);
+        if now.is_none_or(|now| now.digest != pinned.digest) {
+            let name = &connection.name;
+            return Err(PortError::Denied(format!(
+                "its definition changed since a person approved it: gongfu connection approve {name}"
+            )));
+        }
+        let started = Instant::now();
+        let answer = session.call(call).await;
+        self.touch();
+        let outcome = match &answer {
+            Ok(_) | Err(CallError::Refused(_)) => Outcome::Answered(started.elapsed()),
+            Err(CallError::Unanswered(_)) => Outcome::Failed,
+        };
+        self.update(|health| health.called(outcome));
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(CallError::Refused(why)) => Ok(ServerAnswer {
+                content: vec![serde_json::json!({"type": "text", "text": why})],
+                structured: None,
+                is_error: true,
+            }),
+            Err(CallError::Unanswered(error)) => Err(error),
+        }
+    }
+
+    fn touch(&self) {
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn idle(&self) -> Duration {
+        self.last_use
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .elapsed()
+    }
+}
+
+/// Waits until a connection is closed.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}
+
+/// Watches over a session until it ends.
+async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
+    let mut closing = link.closing.subscribe();
+    let end = loop {
+        tokio::select! {
+            end = session.ended() => break Some(end),
+            () = closed(&mut closing) => break None,
+            () = session.tools_changed() => {
+                if let Err(error) = session.list().await {
+                    tracing::warn!(%error, connection = %link.connection().name, "its tools can't be listed");
+                    continue;
+                }
+                let Ok(pin) = link.pin().await else { continue };
+                let verdict = link.judge(&pin, &session);
+                link.update(|health| health.listed(&verdict));
+                link.version.send_modify(|version| *version += 1);
+            }
+            () = sleep(PROBE_INTERVAL) => {
+                if link.idle() > IDLE {
+                    *link.session.lock().await = None;
+                    link.update(|health| health.stopped("nobody needs it now; a call starts it"));
+                    return;
+                }
+                // A server that is busy with calls may not get to answer.
+                let is_busy = link.calls.available_permits() < MAX_CALLS;
+                let is_answered = is_busy || session.probe().await;
+                if !link.update(|health| health.probed(is_answered)) {
+                    break Some("it doesn't answer".to_owned());
+                }
+            }
+        }
+    };
+    let mut current = link.session.lock().await;
+    let is_current = current
+        .as_ref()
+        .is_some_and(|current| Arc::ptr_eq(current, &session));
+    if !is_current {
+        return;
+    }
+    *current = None;
+    drop(current);
+    drop(session);
+    if let Some(end) = end
+        && link.health().state() != State::Dead
+    {
+        link.lost(end);
+    }
+}
+
+/// A number from 0 to 1 that is another one each time.
+fn jitter() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    let random = RandomState::new().build_hasher().finish();
+    #[expect(clippy::cast_precision_loss, reason = "only a fraction is needed")]
+    let fraction = (random >> 11) as f64 / (1_u64 << 53) as f64;
+    fraction
+}

@@ -1,0 +1,112 @@
+//! The other servers of a space, as the port has them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_core::capability::Safety;
+use gongfu_core::connection::ConnectionName;
+use gongfu_core::port::{
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools, Servers,
+};
+use tokio::sync::watch;
+
+use crate::link::Link;
+use crate::parts::{ConnectionEntry, ServerParts};
+
+/// The time between two looks at what a person approved in another process.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The other servers of a space. Each is started when it is first needed.
+pub struct LocalServers {
+    links: BTreeMap<ConnectionName, Arc<Link>>,
+    default_safety: Safety,
+    version: watch::Sender<u64>,
+}
+
+impl LocalServers {
+    /// The servers of these connections.
+    pub fn new(declared: Vec<ConnectionEntry>, parts: &ServerParts) -> Self {
+        let version = watch::Sender::new(0);
+        let links = declared.into_iter().map(|declared| {
+            let name = declared.connection.name.clone();
+            (name, Link::new(declared, parts.clone(), version.clone()))
+        });
+        Self {
+            links: links.collect(),
+            default_safety: parts.default_safety,
+            version,
+        }
+    }
+
+    fn link(&self, name: &ConnectionName) -> Result<&Arc<Link>, PortError> {
+        self.links.get(name).ok_or(PortError::NotFound)
+    }
+}
+
+impl Drop for LocalServers {
+    fn drop(&mut self) {
+        self.links.values().for_each(|link| link.close());
+    }
+}
+
+/// Waits for another number than this one.
+async fn other(version: &mut watch::Receiver<u64>, since: u64) -> u64 {
+    let waiting = version.wait_for(|version| *version != since);
+    waiting.await.map_or(since, |version| *version)
+}
+
+impl Servers for LocalServers {
+    fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
+        Box::pin(async move {
+            let mut statuses = Vec::new();
+            for link in self.links.values() {
+                statuses.push(link.status().await?);
+            }
+            Ok(statuses)
+        })
+    }
+
+    fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
+        Box::pin(async move {
+            let mut all = Vec::new();
+            for (name, link) in &self.links {
+                let definitions = link.usable().await?;
+                if !definitions.is_empty() {
+                    all.push(ServerTools {
+                        connection: name.clone(),
+                        safety: link.connection().safety.unwrap_or(self.default_safety),
+                        definitions,
+                    });
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn changed(&self, since: u64) -> Pending<'_, u64> {
+        Box::pin(async move {
+            if self.links.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            let mut version = self.version.subscribe();
+            loop {
+                let waiting = other(&mut version, since);
+                if let Ok(version) = tokio::time::timeout(LOOK, waiting).await {
+                    return Ok(version);
+                }
+                for link in self.links.values() {
+                    link.look().await;
+                }
+            }
+        })
+    }
+
+    fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
+        Box::pin(async move { self.link(name)?.discover().await })
+    }
+
+    fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
+        Box::pin(async move { self.link(&call.connection)?.call(call).await })
+    }
+}

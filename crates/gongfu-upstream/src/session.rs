@@ -1,0 +1,392 @@
+//! A session with a server: from the start of its program to the end of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_core::connection::PinnedTool;
+use gongfu_core::port::{PortError, Process, ProcessSpec, Processes, ServerAnswer, ServerCall};
+use gongfu_core::text::{clipped, visible};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestId, ServerResult,
+    SubscriptionFilter,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ClientCacheConfig, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+
+use crate::client::Client;
+use crate::convert;
+
+/// The time that a server may take to start, and to list its tools.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// The time without an answer or progress after which a call ends, and the longest call.
+const CALL_TIMEOUT: Duration = Duration::from_mins(5);
+const LONGEST_CALL: Duration = Duration::from_hours(1);
+/// The time that a probe may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The limits of a list of tools.
+const MAX_TOOLS: usize = 20_000;
+const MAX_PAGES: usize = 2_000;
+/// The most of an error's text that is passed on, in characters.
+const MAX_TEXT: usize = 2_000;
+/// The longest line of standard error that is logged, in bytes.
+const MAX_LINE: usize = 4_096;
+
+/// A session with a server.
+pub(crate) struct Session {
+    service: RunningService<RoleClient, Client>,
+    /// The reason of its end, once it has ended.
+    end: watch::Receiver<Option<String>>,
+    /// The tools that the server offers, by name.
+    pub(crate) offered: watch::Sender<Arc<BTreeMap<String, PinnedTool>>>,
+}
+
+impl Session {
+    /// Starts a program and a session with it.
+    ///
+    /// # Errors
+    /// Why there can't be one, for people.
+    pub(crate) async fn start(
+        processes: &dyn Processes,
+        spec: ProcessSpec,
+        log: String,
+    ) -> Result<Self, String> {
+        let process = processes
+            .start(spec)
+            .await
+            .map_err(|error| error.to_string())?;
+        let Process {
+            input,
+            output,
+            error,
+            end,
+            hold,
+        } = process;
+        let wrong = |error: std::io::Error| format!("its pipes can't be used: {error}");
+        let input = pipe::Sender::from_owned_fd(input).map_err(wrong)?;
+        let output = pipe::Receiver::from_owned_fd(output).map_err(wrong)?;
+        let error = pipe::Receiver::from_owned_fd(error).map_err(wrong)?;
+        tokio::spawn(drain(error, log));
+        let (ended, mut receiver) = watch::channel(None);
+        tokio::spawn(async move {
+            let end = tokio::select! {
+                end = end => end.unwrap_or_else(|error| error.to_string()),
+                () = ended.closed() => "it was stopped".to_owned(),
+            };
+            drop(hold);
+            ended.send_replace(Some(end));
+        });
+        let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input);
+        let connecting = serve_client_with_lifecycle(
+            Client::default(),
+            transport,
+            ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
+        );
+        let service = tokio::select! {
+            biased;
+            connected = tokio::time::timeout(START_TIMEOUT, connecting) => match connected {
+                Ok(Ok(service)) => service,
+                Ok(Err(error)) => return Err(match soon_ended(&mut receiver).await {
+                    Some(end) => end,
+                    None => format!("it doesn't speak the protocol: {}", words(&error.to_string())),
+                }),
+                Err(_) => return Err(format!("it didn't answer within {} seconds", START_TIMEOUT.as_secs())),
+            },
+            end = ended_of(&mut receiver) => return Err(end),
+        };
+        service
+            .set_response_cache_config(ClientCacheConfig::disabled())
+            .await;
+        let session = Self {
+            service,
+            end: receiver,
+            offered: watch::Sender::new(Arc::default()),
+        };
+        session.list().await.map_err(|error| error.to_string())?;
+        session.subscribe();
+        Ok(session)
+    }
+
+    /// Lists the tools of the server again.
+    ///
+    /// # Errors
+    /// It doesn't answer, or too much.
+    pub(crate) async fn list(&self) -> Result<(), PortError> {
+        let listing = tokio::time::timeout(START_TIMEOUT, self.all_tools());
+        let tools = listing
+            .await
+            .map_err(|_| PortError::Unavailable("it didn't list its tools in time".to_owned()))??;
+        self.offered.send_replace(Arc::new(tools));
+        Ok(())
+    }
+
+    async fn all_tools(&self) -> Result<BTreeMap<String, PinnedTool>, PortError> {
+        let has_tools = self
+            .service
+            .peer_info()
+            .is_none_or(|info| info.capabilities.tools.is_some());
+        let (mut tools, mut twice) = (BTreeMap::new(), BTreeSet::new());
+        if !has_tools {
+            return Ok(tools);
+        }
+        let mut cursor: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let mut page = PaginatedRequestParams::default();
+            page.cursor = cursor.take();
+            let listed = self.service.list_tools(Some(page)).await;
+            let listed = match listed {
+                Ok(listed) => listed,
+                Err(error) => return Err(self.failure(&error).await),
+            };
+            for tool in &listed.tools {
+                match convert::definition(tool) {
+                    Ok(definition) if tools.len() < MAX_TOOLS => {
+                        let name = definition.name.clone();
+                        if tools
+                            .insert(name.clone(), PinnedTool::new(definition))
+                            .is_some()
+                        {
+                            twice.insert(name);
+                        }
+                    }
+                    Ok(_) => {
+                        let why = format!("it offers more than {MAX_TOOLS} tools");
+                        return Err(PortError::Unavailable(why));
+                    }
+                    Err(why) => {
+                        let name: String = tool.name.chars().take(64).collect();
+                        tracing::warn!("a tool is left out: {name:?}: {why}");
+                    }
+                }
+            }
+            cursor = listed.next_cursor;
+            if cursor.is_none() {
+                // Which of them a call would reach is the server's secret.
+                for name in twice {
+                    tools.remove(&name);
+                    tracing::warn!("tools are left out: several are named {name:?}");
+                }
+                return Ok(tools);
+            }
+        }
+        let why = format!("its list of tools has more than {MAX_PAGES} pages");
+        Err(PortError::Unavailable(why))
+    }
+
+    /// Asks a server of the newer revision to tell when its tools change; an older one does by itself.
+    fn subscribe(&self) {
+        let info = self.service.peer_info();
+        if info.is_none_or(|info| info.protocol_version.has_initialize()) {
+            return;
+        }
+        let peer = self.service.peer().clone();
+        let client = self.service.service().clone();
+        tokio::spawn(async move {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            let Ok(mut subscription) = peer.listen(filter).await else {
+                return;
+            };
+            while let Ok(Some(_)) = subscription.next().await {
+                client.tools_change();
+            }
+        });
+    }
+
+    /// Waits until the server says that its tools changed.
+    pub(crate) async fn tools_changed(&self) {
+        self.service.service().tools_changed().await;
+    }
+
+    /// Waits for its end; answers how it ended.
+    pub(crate) async fn ended(&self) -> String {
+        let mut end = self.end.clone();
+        let peer = self.service.peer().clone();
+        let closed = async move {
+            while !peer.is_transport_closed() {
+                tokio::time::sleep(Duration::from_millis(250)).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            end = ended_of(&mut end) => end,
+            () = closed => match soon_ended(&mut end.clone()).await {
+                Some(end) => end,
+                None => "it closed its output".to_owned(),
+            },
+        }
+    }
+
+    /// Returns true once it can't be used any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.borrow().is_some() || self.service.peer().is_transport_closed()
+    }
+
+    /// Asks the server whether it is there.
+    pub(crate) async fn probe(&self) -> bool {
+        let info = self.service.peer_info();
+        let is_old = info.is_none_or(|info| info.protocol_version.has_initialize());
+        let asking = async {
+            if is_old {
+                let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
+                self.service.peer().send_request(ping).await.map(drop)
+            } else {
+                let meta = rmcp::model::RequestMetaObject::default();
+                self.service.peer().discover(meta).await.map(drop)
+            }
+        };
+        match tokio::time::timeout(PROBE_TIMEOUT, asking).await {
+            // An error is an answer as well.
+            Ok(Ok(()) | Err(ServiceError::McpError(_))) => true,
+            Ok(Err(_)) | Err(_) => false,
+        }
+    }
+
+    /// The name and version by which the server calls itself, and the revision of the protocol.
+    pub(crate) fn server(&self) -> (String, String) {
+        let Some(info) = self.service.peer_info() else {
+            return (String::new(), String::new());
+        };
+        let server = info.server_info.as_ref();
+        let server = server.map(|server| format!("{} {}", server.name, server.version));
+        (
+            clipped(&visible(&server.unwrap_or_default()), 120, '…'),
+            info.protocol_version.to_string(),
+        )
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// The server refuses the call, or gives no answer; the words are for people.
+    pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, CallError> {
+        let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::with_timeout(CALL_TIMEOUT)
+            .reset_timeout_on_progress()
+            .with_max_total_timeout(LONGEST_CALL);
+        let peer = self.service.peer();
+        let handle = peer.send_cancellable_request(request, options).await;
+        let handle = match handle {
+            Ok(handle) => handle,
+            Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
+        };
+        let listening = self
+            .service
+            .service()
+            .listen(handle.progress_token.clone(), call.progress);
+        let mut cancel = CancelOnDrop {
+            peer: peer.clone(),
+            id: Some(handle.id.clone()),
+        };
+        let answer = handle.await_response().await;
+        cancel.id = None;
+        drop(listening);
+        match answer {
+            Ok(ServerResult::CallToolResult(result)) => Ok(convert::answer(result)),
+            Ok(ServerResult::InputRequiredResult(_)) => Err(CallError::Refused(
+                "the server asks for more input, which gongfu doesn't pass on".to_owned(),
+            )),
+            Ok(_) => Err(CallError::Unanswered(PortError::Unavailable(
+                "its answer is not that of a tool".to_owned(),
+            ))),
+            Err(ServiceError::McpError(error)) => Err(CallError::Refused(words(&error.message))),
+            Err(error) => Err(CallError::Unanswered(self.failure(&error).await)),
+        }
+    }
+
+    /// An error of the session in words for people.
+    async fn failure(&self, error: &ServiceError) -> PortError {
+        let is_over = matches!(
+            error,
+            ServiceError::TransportClosed | ServiceError::TransportSend(_)
+        );
+        let end = if is_over {
+            soon_ended(&mut self.end.clone()).await
+        } else {
+            None
+        };
+        PortError::Unavailable(end.unwrap_or_else(|| words(&error.to_string())))
+    }
+}
+
+/// A call without a result of its tool.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The server answered with an error.
+    Refused(String),
+    /// The server gave no answer.
+    Unanswered(PortError),
+}
+
+/// Tells a server that nobody waits for the answer to a request any more, unless it was answered.
+struct CancelOnDrop {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let reason = "the caller cancelled it".to_owned();
+        let params = CancelledNotificationParam::new(Some(id), Some(reason));
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let _ = peer
+                .send_notification(CancelledNotification::new(params).into())
+                .await;
+        });
+    }
+}
+
+/// A stranger's words, so that nothing in them is hidden, and not too many.
+fn words(text: &str) -> String {
+    clipped(&visible(text), MAX_TEXT, '…')
+}
+
+async fn ended_of(end: &mut watch::Receiver<Option<String>>) -> String {
+    match end.wait_for(Option::is_some).await {
+        Ok(end) => end.clone().unwrap_or_default(),
+        Err(_) => "it was stopped".to_owned(),
+    }
+}
+
+/// The reason of its end, if it ends within a moment: its output closes before its end is known.
+async fn soon_ended(end: &mut watch::Receiver<Option<String>>) -> Option<String> {
+    let waiting = tokio::time::timeout(Duration::from_secs(1), ended_of(end));
+    waiting.await.ok()
+}
+
+/// Logs the standard error of a server line by line, so that it never blocks.
+async fn drain(error: pipe::Receiver, log: String) {
+    let mut reader = BufReader::new(error);
+    let mut line = Vec::new();
+    loop {
+        let Ok(available) = reader.fill_buf().await else {
+            return;
+        };
+        if available.is_empty() {
+            return;
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        let room = MAX_LINE.saturating_sub(line.len());
+        line.extend(available.iter().take(taken.min(room)));
+        reader.consume(taken);
+        if end.is_some() {
+            let text = String::from_utf8_lossy(&line);
+            tracing::debug!(server = %log, "{}", visible(text.trim_end()));
+            line.clear();
+        }
+    }
+}
