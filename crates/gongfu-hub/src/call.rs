@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::library::SkillVersion;
-use gongfu_core::port::{Listener, Space};
+use gongfu_core::port::{Listener, Progress, Space};
 use gongfu_core::sandbox::{Contact, Input, Stream};
 use gongfu_core::skill::Digest;
 use serde_json::{Map, Value};
@@ -51,6 +51,8 @@ pub enum Event<'a> {
     Command(&'a str),
     /// The command ended in this way.
     Ended(&'a str),
+    /// Another server tells how far it is.
+    Progress(&'a Progress),
 }
 
 /// A question to the person behind a call.

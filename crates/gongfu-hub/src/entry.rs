@@ -71,6 +71,7 @@ impl<T: Tool> ToolEntry<T> {
             access: T::ACCESS,
             destructive: T::DESTRUCTIVE,
             safety: T::SAFETY,
+            says_read_only: false,
             person_only: false,
             origin: Origin::Native,
         };

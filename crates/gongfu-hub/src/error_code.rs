@@ -106,6 +106,12 @@ error_codes! {
     Unavailable = "UNAVAILABLE", 503, 1;
     /// No sandbox works here, so nothing is run.
     SandboxUnavailable = "SANDBOX_UNAVAILABLE", 503, 1;
+    /// There is no connection of that name.
+    ConnectionNotFound = "CONNECTION_NOT_FOUND", 404, 1;
+    /// A person has to approve the connection, or a tool of it, first.
+    ConnectionNotApproved = "CONNECTION_NOT_APPROVED", 403, 1;
+    /// Another MCP server doesn't work right now.
+    ServerUnavailable = "SERVER_UNAVAILABLE", 503, 1;
     /// The run used more than it may.
     QuotaExceeded = "QUOTA_EXCEEDED", 429, 1;
     /// The run took too long.

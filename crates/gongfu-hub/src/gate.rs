@@ -304,7 +304,7 @@ impl FactRecorder {
 impl EventSink for FactRecorder {
     fn event(&self, event: Event<'_>) {
         match event {
-            Event::Output(..) => {}
+            Event::Output(..) | Event::Progress(_) => {}
             Event::Contacts(more) => self.lock().contacts.extend_from_slice(more),
             Event::Skill(name) => self.lock().summary.set_skill(name),
             Event::Command(command) => self.lock().summary.set_command(command),

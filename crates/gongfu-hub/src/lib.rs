@@ -18,6 +18,7 @@ pub mod error;
 pub mod error_code;
 pub mod excerpt;
 pub mod file;
+mod foreign;
 pub mod gate;
 mod guide;
 mod instructions;
@@ -31,6 +32,7 @@ pub mod schema;
 pub mod shelf;
 pub mod surface;
 pub mod tool;
+pub mod upstream;
 pub mod writing;
 
 pub use call::{Call, Event, EventSink, Events, Question};

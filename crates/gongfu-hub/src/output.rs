@@ -24,6 +24,9 @@ pub struct ToolResult {
     /// The same for programs, where there is more to it than text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
+    /// True if another server's tool says that it failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
 }
 
 impl ToolResult {
@@ -32,6 +35,7 @@ impl ToolResult {
         Self {
             content: vec![Content::text(text)],
             structured_content: None,
+            is_error: false,
         }
     }
 }
@@ -50,6 +54,9 @@ pub enum Content {
         /// The file.
         resource: Blob,
     },
+    /// A piece of another server's answer, as that wrote it.
+    #[serde(untagged)]
+    Foreign(Value),
 }
 
 /// A binary file as a resource.
@@ -105,6 +112,7 @@ impl Output for Document {
         ToolResult {
             content: self.0,
             structured_content: None,
+            is_error: false,
         }
     }
 }
@@ -128,6 +136,7 @@ impl<T: Serialize + JsonSchema + Send> Output for Data<T> {
         ToolResult {
             content: vec![Content::text(self.text)],
             structured_content: serde_json::to_value(self.data).ok(),
+            is_error: false,
         }
     }
 }

@@ -108,6 +108,9 @@ problems! {
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;
     SandboxUnavailable { reason: String } = SandboxUnavailable;
+    ConnectionUnknown { name: String, nearest: Vec<String> } = ConnectionNotFound;
+    ConnectionNotApproved { connection: String, reason: String } = ConnectionNotApproved;
+    ServerUnavailable { connection: String, reason: String } = ServerUnavailable;
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;
@@ -144,7 +147,9 @@ impl Problem {
                 nearest,
                 total,
             } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
-            Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
+            Self::UnknownTool { nearest, .. } | Self::ConnectionUnknown { nearest, .. } => {
+                json!({ "available": nearest })
+            }
             Self::ApprovalWaiting { id, .. } => json!({ "approval": id }),
             Self::Dependencies {
                 language,

@@ -10,6 +10,7 @@ pub mod approval;
 pub mod audit;
 pub mod change;
 pub mod completion;
+pub mod connection;
 pub mod environment;
 pub mod grant;
 pub mod layer;

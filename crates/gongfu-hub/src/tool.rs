@@ -71,6 +71,8 @@ pub struct ToolSpec {
     pub destructive: bool,
     /// The harm that it can do.
     pub safety: Safety,
+    /// True if it is another server's, which says that it only reads: nothing is permitted by that.
+    pub says_read_only: bool,
     /// True if only a person may call it.
     pub person_only: bool,
     /// Its origin.

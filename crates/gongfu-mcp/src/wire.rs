@@ -16,7 +16,7 @@ const AT_ONCE: &str = "anthropic/alwaysLoad";
 
 /// A tool as `tools/list` shows it.
 pub(crate) fn tool(spec: ToolSpec, limits: ClientLimits) -> Tool {
-    let reads = spec.access == Access::Read;
+    let reads = spec.access == Access::Read || spec.says_read_only;
     let annotations = ToolAnnotations::with_title(spec.title.to_string())
         .read_only(reads)
         .destructive(spec.destructive)
@@ -44,6 +44,7 @@ pub(crate) fn tool(spec: ToolSpec, limits: ClientLimits) -> Tool {
 pub(crate) fn result(result: ToolResult) -> CallToolResult {
     let mut wire = CallToolResult::success(result.content.into_iter().map(content).collect());
     wire.structured_content = result.structured_content;
+    wire.is_error = Some(result.is_error);
     wire
 }
 
@@ -93,5 +94,9 @@ fn content(content: Content) -> ContentBlock {
         Content::Resource { resource } => ContentBlock::resource(
             ResourceContents::blob(resource.blob, resource.uri).with_mime_type(resource.mime_type),
         ),
+        Content::Foreign(block) => {
+            let text = || ContentBlock::text(block.to_string());
+            serde_json::from_value(block.clone()).unwrap_or_else(|_| text())
+        }
     }
 }

@@ -60,6 +60,7 @@ fn shown(result: &ToolResult) -> String {
                 "[{} {} {}]",
                 resource.uri, resource.mime_type, resource.blob
             ),
+            Content::Foreign(block) => block.to_string(),
         })
         .collect()
 }

@@ -147,6 +147,18 @@ impl ErrorCode {
                 "gongfu run where user namespaces are disabled",
                 "See what is missing: gongfu doctor.",
             ),
+            Self::ConnectionNotFound => (
+                "gongfu connection show githup", // typos: ignore
+                "Use a name of `gongfu connection list`.",
+            ),
+            Self::ConnectionNotApproved => (
+                "a server whose tool changed its description",
+                "See the change, and approve it: gongfu connection approve NAME.",
+            ),
+            Self::ServerUnavailable => (
+                "a server that exits at once",
+                "See why: gongfu connection test NAME.",
+            ),
             Self::QuotaExceeded => (
                 "a script that writes 100 GB",
                 "Let it use less memory, disk or processes, or raise the limit in config.toml.",

@@ -29,6 +29,7 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         access,
         destructive: access != Access::Read,
         safety,
+        says_read_only: false,
         person_only: false,
         origin: Origin::Native,
     }

@@ -233,6 +233,22 @@ impl Problem {
                 format!("nothing was run: {reason}"),
                 "a person can find out why: gongfu doctor".to_owned(),
             ),
+            Self::ConnectionUnknown { name, nearest } => (
+                format!("there is no connection `{}`", clipped(name)),
+                if nearest.is_empty() {
+                    "`gongfu connection add` adds one".to_owned()
+                } else {
+                    format!("the nearest are: {}", nearest.join(", "))
+                },
+            ),
+            Self::ConnectionNotApproved { connection, reason } => (
+                format!("the connection `{connection}` can't be used: {reason}"),
+                format!("a person can see and approve it: gongfu connection approve {connection}"),
+            ),
+            Self::ServerUnavailable { connection, reason } => (
+                format!("the server of `{connection}` doesn't work: {reason}"),
+                format!("a person can find out more: gongfu connection test {connection}"),
+            ),
             Self::RunRefused { reason } => (
                 format!("the command can't run: {reason}"),
                 "use an existing folder: /skill, /workspace, a mounted folder, or a folder below one of them"

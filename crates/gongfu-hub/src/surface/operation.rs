@@ -40,6 +40,7 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
         access: Access::Read,
         destructive: false,
         safety: Safety::Low,
+        says_read_only: false,
         person_only: false,
         origin: Origin::Native,
     }

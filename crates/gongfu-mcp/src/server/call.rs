@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::port::Listener;
+use gongfu_core::port::{Listener, ProgressListener};
 use gongfu_hub::call::{Asking, Event, EventSink, Events, Question};
 use gongfu_hub::{ErrorCode, Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
@@ -37,13 +37,16 @@ type JoinResult = Option<Result<Outcome, tokio::task::JoinError>>;
 /// The client's end of a call.
 struct ClientSink {
     output: Option<Listener>,
+    far: Option<ProgressListener>,
     asker: Option<Asker>,
 }
 
 impl EventSink for ClientSink {
     fn event(&self, event: Event<'_>) {
-        if let (Event::Output(stream, bytes), Some(output)) = (event, &self.output) {
-            output(stream, bytes);
+        match (event, &self.output, &self.far) {
+            (Event::Output(stream, bytes), Some(output), _) => output(stream, bytes),
+            (Event::Progress(progress), _, Some(far)) => far(progress.clone()),
+            _ => {}
         }
     }
 
@@ -72,6 +75,7 @@ pub(super) async fn tool(
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
     let events = Events::new(Arc::new(ClientSink {
         output: progress.as_ref().map(Progress::listener),
+        far: progress.as_ref().map(Progress::far),
         asker: (way == Some(Way::Request)).then(|| Asker::new(server, context)),
     }));
     let can_be_task = server.catalog.executes(&request.name, &actor.owner)

@@ -1,4 +1,5 @@
-//! The output of a running program, as progress for a client that gave a token for it.
+//! The output of a running program, or the progress of another server, as progress for a client that gave a token
+//! for it.
 //!
 //! At most ten times a second, as plain text; what comes too fast is shortened, because the answer
 //! holds it anyway.
@@ -6,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gongfu_core::port::Listener;
+use gongfu_core::port::{self, Listener, ProgressListener};
 use gongfu_core::sandbox::Stream;
 use gongfu_core::text::visible_lines;
 use gongfu_hub::run::Plain;
@@ -29,6 +30,8 @@ struct PendingOutput {
     error: Plain,
     text: String,
     left_out: usize,
+    /// The progress of another server.
+    far: Option<port::Progress>,
 }
 
 impl PendingOutput {
@@ -45,6 +48,12 @@ impl PendingOutput {
             self.text.drain(..over);
             self.left_out += over;
         }
+    }
+
+    /// The next thing to tell, if there is one.
+    fn next(&mut self) -> Option<(Option<port::Progress>, Option<String>)> {
+        let (far, message) = (self.far.take(), self.message());
+        (far.is_some() || message.is_some()).then_some((far, message))
     }
 
     /// The next message, if there is something to tell.
@@ -92,6 +101,17 @@ impl Progress {
         })
     }
 
+    /// Hears how far another server is.
+    pub(super) fn far(&self) -> ProgressListener {
+        let (said, news) = (Arc::clone(&self.said), Arc::clone(&self.news));
+        Arc::new(move |far| {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.far = Some(far);
+            drop(said);
+            news.notify_one();
+        })
+    }
+
     /// Waits until there is something to tell and it is time for it.
     async fn due(&self) {
         self.news.notified().await;
@@ -100,20 +120,24 @@ impl Progress {
         }
     }
 
-    fn message(&self) -> Option<String> {
+    fn next(&self) -> Option<(Option<port::Progress>, Option<String>)> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.message()
+        said.next()
     }
 
     /// Tells what was said until now.
     async fn tell(&mut self) {
-        let Some(message) = self.message() else {
+        let Some((far, message)) = self.next() else {
             return;
         };
         self.count += 1;
         self.last = Some(Instant::now());
-        let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.count));
-        let telling = self.peer.notify_progress(progress.with_message(message));
+        let done = far.as_ref().map_or(f64::from(self.count), |far| far.done);
+        let mut progress = ProgressNotificationParam::new(self.token.clone(), done);
+        progress.total = far.as_ref().and_then(|far| far.total);
+        let told = far.and_then(|far| far.message);
+        progress.message = message.or(told.map(|told| visible_lines(&told).into_owned()));
+        let telling = self.peer.notify_progress(progress);
         // A client that left, or doesn't read, isn't waited for.
         let _ = tokio::time::timeout(NOTIFY_TIMEOUT, telling).await;
     }

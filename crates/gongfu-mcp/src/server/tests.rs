@@ -66,6 +66,7 @@ fn weather(name: &str, control: &Arc<Control>) -> Arc<dyn Entry> {
             access: Access::Read,
             destructive: false,
             safety: Safety::Low,
+            says_read_only: false,
             person_only: false,
             origin: origin(),
         },

@@ -111,6 +111,12 @@ pub(super) struct ToolReply {
     /// The binary files of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<BinaryFile>,
+    /// Other pieces of the answer of another server's tool, such as images, as MCP writes content blocks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocks: Vec<Value>,
+    /// True if another server's tool says that it failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
 }
 
 /// A binary file.
@@ -126,7 +132,7 @@ struct BinaryFile {
 
 impl From<ToolResult> for ToolReply {
     fn from(result: ToolResult) -> Self {
-        let (mut texts, mut files) = (Vec::new(), Vec::new());
+        let (mut texts, mut files, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
         for piece in result.content {
             match piece {
                 Content::Text { text } => texts.push(text),
@@ -135,12 +141,15 @@ impl From<ToolResult> for ToolReply {
                     media_type: resource.mime_type,
                     base64: resource.blob,
                 }),
+                Content::Foreign(block) => blocks.push(block),
             }
         }
         Self {
             text: texts.join("\n"),
             data: result.structured_content,
             files,
+            blocks,
+            is_error: result.is_error,
         }
     }
 }
@@ -172,6 +181,7 @@ const TOOL_REFUSALS: &[Refusal] = &[
             "COMMAND_BLOCKED",
             "PROJECT_UNTRUSTED",
             "SOURCE_READ_ONLY",
+            "CONNECTION_NOT_APPROVED",
         ],
     },
     Refusal {
@@ -182,6 +192,7 @@ const TOOL_REFUSALS: &[Refusal] = &[
             "FILE_NOT_FOUND",
             "SECTION_NOT_FOUND",
             "CHANGE_SET_NOT_FOUND",
+            "CONNECTION_NOT_FOUND",
         ],
     },
     Refusal {
@@ -225,6 +236,7 @@ const TOOL_REFUSALS: &[Refusal] = &[
             "UNAVAILABLE",
             "SANDBOX_UNAVAILABLE",
             "DEPENDENCIES_UNAVAILABLE",
+            "SERVER_UNAVAILABLE",
         ],
     },
     Refusal {

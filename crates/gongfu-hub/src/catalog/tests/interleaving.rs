@@ -66,6 +66,7 @@ fn counter(name: &str, access: Access, origin: Origin, world: &World) -> Arc<dyn
             access,
             destructive: true,
             safety: Safety::High,
+            says_read_only: false,
             person_only: false,
             origin,
         },

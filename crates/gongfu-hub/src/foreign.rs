@@ -1,0 +1,165 @@
+//! Tools of other MCP servers as entries of the catalog.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use gongfu_core::capability::{Access, Origin, Safety};
+use gongfu_core::connection::{ConnectionName, Definition, permission, wire_name};
+use gongfu_core::port::{PortError, ServerAnswer, ServerCall, ServerTools};
+use gongfu_core::skill::Digest;
+use gongfu_core::text::visible;
+use serde_json::{Map, Value, json};
+
+use crate::call::{Call, Event, Proposal};
+use crate::entry::Entry;
+use crate::error::ToolError;
+use crate::gate::{Answer, Review};
+use crate::output::{Content, ToolResult};
+use crate::problem::Problem;
+use crate::tool::ToolSpec;
+
+/// The level from which a person is asked.
+const THRESHOLD: Safety = Safety::High;
+/// The most characters of arguments that are shown to a person: they must see all that they allow.
+const MAX_SHOWN: usize = 8_192;
+
+/// A tool of another server.
+struct ForeignTool {
+    spec: ToolSpec,
+    connection: ConnectionName,
+    /// Its name there.
+    tool: String,
+    /// The digest of its definition, so that an approval is for this one.
+    definition: Digest,
+}
+
+impl ForeignTool {
+    fn new(connection: &ConnectionName, definition: &Definition, declared: Safety) -> Self {
+        let safety = definition.safety(declared);
+        Self {
+            spec: ToolSpec {
+                name: wire_name(connection, &definition.name).into(),
+                title: definition.title().into(),
+                description: definition.description(),
+                input_schema: Arc::new(input_schema(&definition.input_schema)),
+                output_schema: definition.output_schema.clone().map(Arc::new),
+                access: Access::Execute,
+                destructive: definition.is_destructive && !definition.is_read_only,
+                safety,
+                says_read_only: definition.is_read_only,
+                person_only: false,
+                origin: Origin::Server(connection.to_string()),
+            },
+            connection: connection.clone(),
+            tool: definition.name.clone(),
+            definition: definition.digest(),
+        }
+    }
+}
+
+/// A schema that clients take: an object, whatever the server forgot to say.
+fn input_schema(schema: &Map<String, Value>) -> Map<String, Value> {
+    let mut schema = schema.clone();
+    schema
+        .entry("type")
+        .or_insert_with(|| Value::String("object".to_owned()));
+    schema
+}
+
+impl Review for ForeignTool {
+    fn review<'a>(&'a self, call: &'a Call) -> Answer<'a, Option<Proposal>> {
+        let proposal = (self.spec.safety >= THRESHOLD).then(|| {
+            let permission = permission(&self.connection, &self.tool);
+            let (details, is_whole) = described(&call.arguments);
+            let decides = json!([permission, self.definition.to_string(), *call.arguments]);
+            Proposal {
+                action: "call this tool of another server",
+                what: permission,
+                details,
+                is_whole,
+                reason: format!("its safety level is {}", self.spec.safety.as_str()),
+                digest: Digest::of(decides.to_string().as_bytes()),
+                skill: None,
+                trust: None,
+            }
+        });
+        Box::pin(std::future::ready(Ok(proposal)))
+    }
+}
+
+/// The arguments as a person reads them, a line each, and whether that is all of them.
+fn described(arguments: &Map<String, Value>) -> (Vec<String>, bool) {
+    let mut text = String::new();
+    for (name, value) in arguments {
+        let _ = writeln!(text, "{name}: {value}");
+    }
+    let shown: String = text.chars().take(MAX_SHOWN).collect();
+    let is_whole = shown.len() == text.len();
+    let mut lines: Vec<String> = visible(&shown).lines().map(str::to_owned).collect();
+    if !is_whole {
+        lines.push("… (the rest is too long to show)".to_owned());
+    }
+    (lines, is_whole)
+}
+
+impl Entry for ForeignTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult> {
+        let events = call.events.clone();
+        let foreign = ServerCall {
+            connection: self.connection.clone(),
+            tool: self.tool.clone(),
+            arguments: (*call.arguments).clone(),
+            progress: Arc::new(move |progress| events.send(Event::Progress(&progress))),
+        };
+        Box::pin(async move {
+            let answer = call.space.servers().call(foreign).await;
+            let answer = answer.map_err(|error| refusal(&self.connection, &error))?;
+            Ok(result(answer))
+        })
+    }
+}
+
+/// The answer as it goes on.
+fn result(answer: ServerAnswer) -> ToolResult {
+    let content = answer.content.into_iter();
+    let content = content.map(|block| match block.get("type").and_then(Value::as_str) {
+        Some("text") if block.as_object().is_some_and(|block| block.len() == 2) => Content::text(
+            block
+                .get("text")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+        ),
+        _ => Content::Foreign(block),
+    });
+    ToolResult {
+        content: content.collect(),
+        structured_content: answer.structured,
+        is_error: answer.is_error,
+    }
+}
+
+/// Why a connection can't be used.
+pub(crate) fn refusal(connection: &ConnectionName, error: &PortError) -> ToolError {
+    let connection = connection.to_string();
+    let reason = error.to_string();
+    match error {
+        PortError::NotFound => Problem::ConnectionUnknown {
+            name: connection,
+            nearest: Vec::new(),
+        },
+        PortError::Denied(_) => Problem::ConnectionNotApproved { connection, reason },
+        _ => Problem::ServerUnavailable { connection, reason },
+    }
+    .error()
+}
+
+/// The entries of a server's tools.
+pub(crate) fn entries(server: &ServerTools) -> Vec<Arc<dyn Entry>> {
+    let tools = server.definitions.iter();
+    let tools = tools.map(|tool| ForeignTool::new(&server.connection, tool, server.safety));
+    tools.map(|tool| Arc::new(tool) as Arc<dyn Entry>).collect()
+}

@@ -1,0 +1,193 @@
+//! Connections to other MCP servers: a person sees them, approves them, and ends that again.
+
+use gongfu_core::connection::ConnectionName;
+use gongfu_core::port::{ConnectionStatus, Discovery, PortError};
+use gongfu_core::{near, pin};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::operation::{self, Operation, specified};
+use crate::call::Call;
+use crate::error::ToolError;
+use crate::foreign;
+use crate::problem::Problem;
+use crate::tool::ToolSpec;
+
+/// Lists the connections with their state. With `start`, the approved ones are started first, so that the state is
+/// the one of this moment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionList {
+    /// Starts those that are approved.
+    pub start: bool,
+}
+
+impl Operation for ConnectionList {
+    const NAME: &'static str = "connection/list";
+    type Output = Vec<ConnectionStatus>;
+    specified!(ToolSpec {
+        person_only: true,
+        ..operation::spec::<Self>()
+    });
+
+    async fn run(self, call: &Call) -> Result<Vec<ConnectionStatus>, ToolError> {
+        let servers = call.space.servers();
+        let broken = |error: &PortError| Problem::broken("the connections", error).error();
+        let statuses = servers.statuses().await.map_err(|error| broken(&error))?;
+        if !self.start {
+            return Ok(statuses);
+        }
+        let approved = statuses.iter().filter(|status| status.is_approved);
+        let names: Vec<&ConnectionName> = approved.map(|status| &status.connection.name).collect();
+        // What fails is in their state afterwards.
+        let starting = names.into_iter().map(|name| servers.discover(name));
+        futures_util::future::join_all(starting).await;
+        servers.statuses().await.map_err(|error| broken(&error))
+    }
+}
+
+/// Approves the command or address of a connection, so that it may be started.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionTrust {
+    /// The name.
+    pub connection: String,
+    /// The digest of what the person saw.
+    pub digest: String,
+}
+
+impl Operation for ConnectionTrust {
+    const NAME: &'static str = "connection/trust";
+    type Output = ();
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<(), ToolError> {
+        let status = status(call, &self.connection).await?;
+        let connection = &status.connection;
+        if connection.target.digest().to_string() != self.digest {
+            return Err(Problem::ChangedSinceReview.error());
+        }
+        let (records, now) = (call.space.records(), call.space.now());
+        let known = pin::read(records, &connection.name).await;
+        let known = known.map_err(|error| broken(&error))?;
+        if known.covers(&connection.target) {
+            return Ok(());
+        }
+        let approving = pin::approve(records, connection, &[], now);
+        approving.await.map_err(|error| broken(&error))
+    }
+}
+
+/// Starts or contacts the server of a connection that is approved, and lists its tools.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionTest {
+    /// The name.
+    pub connection: String,
+}
+
+impl Operation for ConnectionTest {
+    const NAME: &'static str = "connection/test";
+    type Output = Discovery;
+    specified!(ToolSpec {
+        person_only: true,
+        ..operation::spec::<Self>()
+    });
+
+    async fn run(self, call: &Call) -> Result<Discovery, ToolError> {
+        let status = status(call, &self.connection).await?;
+        discover(call, &status.connection.name).await
+    }
+}
+
+/// Approves the definitions of a connection's tools, as the person saw them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionApprove {
+    /// The name.
+    pub connection: String,
+    /// The names and digests of the definitions that the person saw.
+    pub tools: Vec<(String, String)>,
+}
+
+impl Operation for ConnectionApprove {
+    const NAME: &'static str = "connection/approve";
+    type Output = usize;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<usize, ToolError> {
+        let status = status(call, &self.connection).await?;
+        let connection = &status.connection;
+        let offered = discover(call, &connection.name).await?.offered;
+        let mut tools: Vec<_> = self.tools.iter().collect();
+        let count = tools.len();
+        let wanted = offered.iter().filter(|tool| connection.wants(&tool.name));
+        for tool in wanted {
+            let digest = tool.digest().to_string();
+            tools.retain(|(name, seen)| *name != tool.name || *seen != digest);
+        }
+        if !tools.is_empty() {
+            return Err(Problem::ChangedSinceReview.error());
+        }
+        let seen = |name: &str| self.tools.iter().any(|(tool, _)| tool == name);
+        let approved: Vec<_> = offered
+            .into_iter()
+            .filter(|tool| seen(&tool.name))
+            .collect();
+        let (records, now) = (call.space.records(), call.space.now());
+        let approving = pin::approve(records, connection, &approved, now);
+        approving.await.map_err(|error| broken(&error))?;
+        Ok(count)
+    }
+}
+
+/// Ends the approval of a connection; answers whether it had one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionRevoke {
+    /// The name; the connection needn't exist any more.
+    pub connection: String,
+}
+
+impl Operation for ConnectionRevoke {
+    const NAME: &'static str = "connection/revoke";
+    type Output = bool;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<bool, ToolError> {
+        let name = ConnectionName::new(&self.connection).map_err(|error| {
+            Problem::wrong_value("connection", error.to_string(), LISTS).error()
+        })?;
+        let removing = pin::remove(call.space.records(), &name);
+        removing.await.map_err(|error| broken(&error))
+    }
+}
+
+/// A hint for somebody who looks for a name.
+const LISTS: &str = "`gongfu connection list` shows the connections";
+
+/// The connection of a name.
+async fn status(call: &Call, name: &str) -> Result<ConnectionStatus, ToolError> {
+    let statuses = call.space.servers().statuses().await;
+    let statuses = statuses.map_err(|error| broken(&error))?;
+    let names: Vec<String> = statuses
+        .iter()
+        .map(|status| status.connection.name.to_string())
+        .collect();
+    let mut statuses = statuses.into_iter();
+    let found = statuses.find(|status| status.connection.name.as_str() == name);
+    found.ok_or_else(|| {
+        let nearest = near::nearest_first(name, names.iter().map(String::as_str));
+        Problem::ConnectionUnknown {
+            name: name.to_owned(),
+            nearest: nearest.into_iter().take(5).map(str::to_owned).collect(),
+        }
+        .error()
+    })
+}
+
+async fn discover(call: &Call, name: &ConnectionName) -> Result<Discovery, ToolError> {
+    let discovering = call.space.servers().discover(name);
+    discovering
+        .await
+        .map_err(|error| foreign::refusal(name, &error))
+}
+
+fn broken(error: &PortError) -> ToolError {
+    Problem::broken("the approved connections", error).error()
+}
