@@ -65,6 +65,7 @@ const ENTRIES: [&str; 30] = [
 /// grants.json      hosts that skills may reach; yours
 /// switches.json    disabled skills; yours
 /// token            the token that stands for you at `gongfu serve`; may be deleted
+/// connections.json connections to other MCP servers; yours
 /// config.toml      settings; yours
 /// server.db        accounts and records of a server with accounts, with `-wal` and `-shm`; theirs
 /// server.key       what that server signs with; without it everybody signs in again
@@ -208,6 +209,11 @@ impl Home {
     /// A program that gongfu itself installed.
     pub fn tool(&self, name: &str) -> PathBuf {
         self.path.join("tools").join(name).join("bin").join(name)
+    }
+
+    /// The file of the connections to other MCP servers.
+    pub fn connections(&self) -> PathBuf {
+        self.path.join("connections.json")
     }
 
     /// The file of the settings.

@@ -4,6 +4,7 @@ mod account;
 mod check;
 mod client;
 mod complete;
+mod connection;
 mod consent;
 mod find;
 mod mistake;
@@ -30,6 +31,7 @@ pub(crate) use account::{
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
+pub(crate) use connection::{ConnectionAddArguments, ConnectionCommand};
 pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
@@ -107,6 +109,18 @@ pub(crate) enum Command {
     /// Add gongfu to your MCP clients, or remove it
     #[command(subcommand, alias = "clients")]
     Client(ClientCommand),
+    /// Add, approve and test connections to other MCP servers
+    ///
+    /// The tools of an approved connection are in the list that your agents see, as `NAME__TOOL`. A server is started
+    /// when it is first needed. Nothing is started, and no tool is offered, that you haven't seen and approved; a tool
+    /// whose definition changes is hidden until you approve it again.
+    #[command(
+        subcommand,
+        alias = "connections",
+        subcommand_required = false,
+        arg_required_else_help = false
+    )]
+    Connection(ConnectionCommand),
     /// Show, change and check the settings
     #[command(subcommand)]
     Config(ConfigCommand),

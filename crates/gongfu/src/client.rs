@@ -26,6 +26,7 @@ mod yaml;
 
 pub(crate) use change::{Action, Change, Outcome};
 pub(crate) use file::Snapshot;
+pub(crate) use format::Format;
 pub(crate) use known::{CLIENTS, Client};
 pub(crate) use location::{Location, Scope};
 pub(crate) use status::Status;

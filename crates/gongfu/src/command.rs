@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod complete;
 mod config;
+mod connection;
 mod doctor;
 mod env;
 mod explain;
@@ -103,6 +104,7 @@ fn dispatch(
         Command::Trust(arguments) => trust::run(arguments, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
+        Command::Connection(command) => connection::run(command, environment, terminal),
         Command::Config(command) => config::run(&command, environment, terminal),
         Command::Source(command) => source::run(command, environment, terminal),
         Command::Log(arguments) => log::run(&arguments, environment, terminal),

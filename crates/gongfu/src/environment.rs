@@ -28,6 +28,9 @@ use gongfu_environments::ProxySettings;
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
 /// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
 /// | `LLP_ENABLE_CLAUDE_GLOBAL` | `0`: don't look below the person's home folder (seed 004) |
+/// | `LLP_MCP_CONNECTIONS_FILE` | a file of connections to other MCP servers, JSON, YAML or TOML (seed 004) |
+/// | `LLP_MCP_CONNECTIONS_DIR` | a folder of such files (seed 004) |
+/// | `LLP_MCP_DEFAULT_SAFETY` | the safety level of connections that say nothing: `LOW`, `MEDIUM` (default), `HIGH`, `CRITICAL` (seed 004) |
 /// | `UV_DEFAULT_INDEX`, `UV_INDEX_URL`, `PIP_INDEX_URL` | the index that packages of Python come from, the first that is set; the settings win over it, and over files of `uv` and `pip` it wins |
 /// | `UV_INDEX`, `UV_EXTRA_INDEX_URL`, `PIP_EXTRA_INDEX_URL` | others that are asked besides |
 /// | `NPM_CONFIG_REGISTRY`, `npm_config_registry` | the registry that packages of Node.js come from |
@@ -47,6 +50,9 @@ pub(crate) struct Environment {
     pub(crate) skills_dirs: Vec<PathBuf>,
     pub(crate) storage_path: Option<PathBuf>,
     pub(crate) claude_global: Option<bool>,
+    pub(crate) connections_file: Option<PathBuf>,
+    pub(crate) connections_dir: Option<PathBuf>,
+    pub(crate) default_safety: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
@@ -186,6 +192,9 @@ impl Environment {
             skills_dirs,
             storage_path: given("SKILL_STORAGE_PATH").map(PathBuf::from),
             claude_global,
+            connections_file: given("LLP_MCP_CONNECTIONS_FILE").map(PathBuf::from),
+            connections_dir: given("LLP_MCP_CONNECTIONS_DIR").map(PathBuf::from),
+            default_safety: text("LLP_MCP_DEFAULT_SAFETY"),
             log: text("GONGFU_LOG"),
             log_format: match text("GONGFU_LOG_FORMAT").as_deref() {
                 Some("json") => LogFormat::Json,

@@ -10,6 +10,7 @@ mod client;
 mod clock;
 mod command;
 mod config;
+mod connection;
 mod environment;
 mod failure;
 mod home;

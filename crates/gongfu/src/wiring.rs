@@ -9,7 +9,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Clock, LocalSpaces, Materialize, Records, Sandbox, SkillStore, Space, SpaceParts,
+    Clock, LocalSpaces, Materialize, Records, Sandbox, Servers, SkillStore, Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
@@ -17,17 +17,19 @@ use gongfu_core::trust::Trusts;
 use gongfu_environments::LocalEnvironments;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
-use gongfu_hub::{AuditObserver, Catalog, Quota};
+use gongfu_hub::{AuditObserver, Catalog, Quota, upstream};
 use gongfu_library::source::Settings;
 use gongfu_library::{LocalSkills, SwitchRecord, TrustRecord, built_in};
 use gongfu_records::{FileBlobs, FileRecords};
-use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
+use gongfu_sandbox::{ChangeSets, LocalProcesses, OwnerSandbox, Runner};
 use gongfu_search::Search;
+use gongfu_upstream::{LocalServers, ServerParts};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::{Places, clone_hint};
 use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::connection;
 use crate::environment::Environment;
 use crate::failure::Failure;
 pub(crate) use crate::home::{expanded, home};
@@ -195,7 +197,7 @@ fn parts_in(
     let config = Config::read(&home)?;
     let mut settings = settings(flags, environment, places, &config);
     let unwritable = unpack(&mut settings, &home, &config);
-    let doubtful = doubtful(&settings);
+    let mut doubtful = doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
         LocalWorkspace::new(workspace.folder().to_owned(), mounts)?
@@ -207,6 +209,7 @@ fn parts_in(
     let switch_file = files.path_of(&Switches::key()?);
     let trust_file = files.path_of(&Trusts::key()?);
     let records: Arc<dyn Records> = Arc::new(files);
+    let servers = servers(environment, &home, &records, &mut doubtful);
     let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
     let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
     let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
@@ -263,6 +266,7 @@ fn parts_in(
         run_folders: Arc::new(run_folders),
         changes: Arc::new(changes),
         sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&runner), Owner::Local)),
+        servers,
         limits: config.sandbox.limits(),
         installs: Installs {
             declared: config.dependencies.install,
@@ -286,6 +290,40 @@ fn parts_in(
         workspace,
         files: local_workspace,
     })
+}
+
+/// The other MCP servers of the local person. Entries that can't be used are doubtful.
+fn servers(
+    environment: &Environment,
+    home: &Home,
+    records: &Arc<dyn Records>,
+    doubtful: &mut Vec<String>,
+) -> Arc<dyn Servers> {
+    let connections = connection::connections(environment, home);
+    let left_out = connections.diagnostics.iter();
+    doubtful.extend(left_out.map(|one| format!("a connection is left out: {}", one.text())));
+    let folder = environment.user.as_deref().unwrap_or(Path::new("/"));
+    let parts = ServerParts {
+        records: Arc::clone(records),
+        processes: Arc::new(LocalProcesses),
+        environment: connection::environment(),
+        folder: folder.to_string_lossy().into_owned(),
+        default_safety: connection::default_safety(environment),
+    };
+    Arc::new(LocalServers::new(connections.declared, &parts))
+}
+
+/// Puts the tools of the person's other servers into the catalog, now and whenever they change.
+pub(crate) async fn offer_servers(space: &Space, catalog: &Arc<Catalog>) {
+    if let Err(error) = upstream::provide(catalog, space).await {
+        tracing::warn!("the tools of other servers are left out: {error}");
+    }
+    let (space, catalog) = (space.clone(), Arc::clone(catalog));
+    tokio::spawn(async move {
+        if let Err(error) = upstream::follow(&catalog, &space).await {
+            tracing::warn!("changes of other servers aren't seen any more: {error}");
+        }
+    });
 }
 
 /// Delays runs that wait to start a little after each request that runs nothing.

@@ -3,6 +3,8 @@
 //! The formats do the editing. Each result is parsed again before anybody writes it: the entry must
 //! be the new one, and everything else must read as before.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
 use super::document::Document;
@@ -17,7 +19,7 @@ const BOM: &str = "\u{feff}";
 
 /// The format of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Json,
     Toml,
     Yaml,
@@ -33,13 +35,32 @@ impl Format {
         })
     }
 
+    /// The format of a file, by its name.
+    pub(crate) fn of(file: &Path) -> Option<Self> {
+        let extension = file.extension()?.to_str()?.to_ascii_lowercase();
+        match &*extension {
+            "json" | "jsonc" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The line of a place in a text, or of the nearest place above it.
+    pub(crate) fn line(self, text: &str, place: &[String]) -> Option<usize> {
+        let document = self.parse(text).ok()?;
+        let path: Vec<&str> = place.iter().map(String::as_str).collect();
+        let mut above = (0..=path.len()).rev().filter_map(|end| path.get(..end));
+        above.find_map(|path| document.lines(path).first().copied())
+    }
+
     /// The whole document as a value.
-    pub(super) fn read(self, text: &str) -> Result<Value, Failure> {
+    pub(crate) fn read(self, text: &str) -> Result<Value, Failure> {
         Ok(self.parse(text)?.value())
     }
 
     /// The value at a path. Each name on the way must be there once and hold an object.
-    pub(super) fn get(self, text: &str, path: &[&str]) -> Result<Option<Value>, Failure> {
+    pub(crate) fn get(self, text: &str, path: &[&str]) -> Result<Option<Value>, Failure> {
         let document = self.parse(text)?;
         let whole = document.value();
         let mut value = &whole;
@@ -68,7 +89,7 @@ impl Format {
     /// The text with another entry at a path; without one, where there is no new entry.
     ///
     /// An object is updated field by field, so that comments in it survive.
-    pub(super) fn edit(
+    pub(crate) fn edit(
         self,
         text: &str,
         path: &[&str],

@@ -40,6 +40,7 @@ pub(crate) fn run(
     }
     let roots = adopt_roots(&parts, environment, home);
     let sandbox = Arc::clone(&parts.sandbox);
+    let catalog = Arc::clone(&parts.catalog);
     let server = Server::new(
         parts.catalog,
         Settings {
@@ -53,6 +54,7 @@ pub(crate) fn run(
     let runtime = wiring::runtime()?;
     let search = Arc::clone(&parts.search);
     runtime.spawn(Parts::settle(search));
+    runtime.block_on(wiring::offer_servers(&parts.space, &catalog));
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
         tokio::select! {

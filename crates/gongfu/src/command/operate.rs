@@ -4,6 +4,8 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_hub::Events;
 use gongfu_hub::surface::Operation;
 
+use tokio::runtime::Runtime;
+
 use super::Outcome;
 use super::call_error::{ReportedFailure, reported};
 use crate::signal::Signals;
@@ -36,25 +38,66 @@ pub(super) fn operate_with<O: Operation>(
     json: bool,
     terminal: &mut Terminal,
 ) -> anyhow::Result<O::Output> {
-    let person = person();
-    let runtime = wiring::runtime()?;
-    let answer = runtime.block_on(async {
-        let mut signals = Signals::listen();
-        let answer = async {
-            let answer = parts.catalog.operate_with(operation, &person, events).await;
-            parts.environments.finish().await;
-            answer
-        };
-        tokio::select! {
-            answer = answer => Some(answer),
-            () = signals.next() => None,
+    Operations::new(parts)?.run(operation, events, json, terminal)
+}
+
+/// Several operations one after the other: what one of them started, such as another server, goes on for the next.
+pub(super) struct Operations<'a> {
+    parts: &'a Parts,
+    /// `None` once it is shut down.
+    runtime: Option<Runtime>,
+}
+
+impl<'a> Operations<'a> {
+    /// Operations with these parts.
+    pub(super) fn new(parts: &'a Parts) -> anyhow::Result<Self> {
+        let runtime = Some(wiring::runtime()?);
+        Ok(Self { parts, runtime })
+    }
+
+    /// Runs an operation, and reports its failure.
+    pub(super) fn operate<O: Operation>(
+        &self,
+        operation: O,
+        json: bool,
+        terminal: &mut Terminal,
+    ) -> anyhow::Result<O::Output> {
+        self.run(operation, Events::default(), json, terminal)
+    }
+
+    fn run<O: Operation>(
+        &self,
+        operation: O,
+        events: Events,
+        json: bool,
+        terminal: &mut Terminal,
+    ) -> anyhow::Result<O::Output> {
+        let (person, parts) = (person(), self.parts);
+        let interrupted = || ReportedFailure(Outcome::Code(INTERRUPTED));
+        let runtime = self.runtime.as_ref().ok_or_else(interrupted)?;
+        let answer = runtime.block_on(async {
+            let mut signals = Signals::listen();
+            let answer = async {
+                let answer = parts.catalog.operate_with(operation, &person, events).await;
+                parts.environments.finish().await;
+                answer
+            };
+            tokio::select! {
+                answer = answer => Some(answer),
+                () = signals.next() => None,
+            }
+        });
+        match answer {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(reported(&error, Outcome::Findings, json, terminal)),
+            None => Err(interrupted().into()),
         }
-    });
-    drop(runtime);
-    parts.sandbox.end();
-    match answer {
-        Some(Ok(answer)) => Ok(answer),
-        Some(Err(error)) => Err(reported(&error, Outcome::Findings, json, terminal)),
-        None => Err(ReportedFailure(Outcome::Code(INTERRUPTED)).into()),
+    }
+}
+
+impl Drop for Operations<'_> {
+    fn drop(&mut self) {
+        drop(self.runtime.take());
+        self.parts.sandbox.end();
     }
 }

@@ -96,6 +96,9 @@ pub(crate) fn run(
         let level = Arc::default();
         tokio::spawn(find_level(Arc::clone(&parts.sandbox), Arc::clone(&level)));
         let url = listener.url();
+        if !serving.accounts {
+            wiring::offer_servers(&parts.space, &parts.catalog).await;
+        }
         let accounts = if serving.accounts {
             let issuer = issuer(public_url.as_ref(), &url);
             let server = AccountServer::start(&home, &config, environment, &issuer).await?;

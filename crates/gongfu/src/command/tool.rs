@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use gongfu_hub::{Catalog, Content, Request, ToolError, ToolResult, ToolSpec};
+use gongfu_hub::{Content, Request, ToolError, ToolResult, ToolSpec, upstream};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -12,7 +12,7 @@ use super::run::outcome_of_run;
 use crate::cli::ToolCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::terminal::{Paint, Terminal};
+use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
 pub(crate) fn run(
@@ -25,7 +25,10 @@ pub(crate) fn run(
         ToolCommand::List { profiles, common } => {
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
-            let specs = runtime.block_on(parts.catalog.list(&profiles.list, &actor));
+            let specs = runtime.block_on(async {
+                upstream::provide(&parts.catalog, &parts.space).await?;
+                anyhow::Ok(parts.catalog.list(&profiles.list, &actor).await)
+            })?;
             list(&specs, common.json, terminal)
         }
         ToolCommand::Call {
@@ -35,8 +38,10 @@ pub(crate) fn run(
             common,
         } => {
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
+            let runtime = wiring::runtime()?;
+            runtime.block_on(upstream::provide(&parts.catalog, &parts.space))?;
             // How arguments are read doesn't depend on the library.
-            let specs = Catalog::specs(&profiles.list, &actor.owner);
+            let specs = parts.catalog.list_without_library(&profiles.list, &actor);
             let spec = specs.iter().find(|spec| *spec.name == *name);
             // Of a tool that there isn't, the gate says so.
             let arguments = spec.map_or(&[][..], |_| &arguments);
@@ -50,7 +55,6 @@ pub(crate) fn run(
                     return Err(Failure::usage("INVALID_ARGUMENT", problem, hint).into());
                 }
             };
-            let runtime = wiring::runtime()?;
             let request = Request::new(&profiles.list, &name, arguments, &actor);
             let calling = parts.catalog.call(request);
             let outcome = progress::during("calling the tool", || runtime.block_on(calling));
@@ -189,14 +193,34 @@ fn typed(key: &str, value: &str, spec: Option<&ToolSpec>) -> Value {
     }
 }
 
+/// A piece of another server's answer that isn't text, in one line.
+fn block_line(block: &Value) -> String {
+    let text = |name: &str| block.get(name).and_then(Value::as_str);
+    let kind = plain(text("type").unwrap_or("block"));
+    match (text("text"), text("data"), text("uri")) {
+        (Some(text), _, _) => plain(text),
+        (None, Some(data), _) => {
+            let media = plain(text("mimeType").unwrap_or_default());
+            let length = data.len();
+            format!("[{kind}: {media}, {length} characters of base64; --json prints them]")
+        }
+        (None, None, Some(uri)) => format!("[{kind}: {}]", plain(uri)),
+        (None, None, None) => format!("[{kind}; --json prints it]"),
+    }
+}
+
 fn show(
     outcome: Result<ToolResult, ToolError>,
     json: bool,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match outcome {
-        Ok(result) if json => terminal.json(&result)?,
+        Ok(result) if json => {
+            terminal.json(&result)?;
+            Ok(Outcome::of(!result.is_error))
+        }
         Ok(result) => {
+            let outcome = Outcome::of(!result.is_error);
             for content in result.content {
                 match content {
                     Content::Text { text } => {
@@ -215,8 +239,10 @@ fn show(
                             resource.blob.len()
                         ))?;
                     }
+                    Content::Foreign(block) => terminal.line(&block_line(&block))?,
                 }
             }
+            Ok(outcome)
         }
         Err(error) => {
             if json && let Some(rendered) = &error.rendered {
@@ -229,8 +255,7 @@ fn show(
             } else {
                 print_error(&error, terminal);
             }
-            return Ok(outcome_of(&error));
+            Ok(outcome_of(&error))
         }
     }
-    Ok(Outcome::Good)
 }

@@ -1,0 +1,105 @@
+//! The commands about connections to other MCP servers.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConnectionCommand {
+    /// List connections with their state
+    ///
+    /// Approved servers are started to find it out.
+    #[command(alias = "ls")]
+    List {
+        /// Start nothing
+        #[arg(long)]
+        no_start: bool,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Add a connection
+    #[command(
+        override_usage = "gongfu connection add [OPTIONS] <NAME> -- <COMMAND> [ARGUMENTS]...\n       gongfu connection add [OPTIONS] <NAME> --url <URL>",
+        after_help = "Example:\n  gongfu connection add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes"
+    )]
+    Add(ConnectionAddArguments),
+    /// Show a connection: how it is reached, its state, its tools, and what changed since you approved it
+    Show {
+        /// The connection
+        name: String,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Start an approved server and report what it offers; exit 1 if it doesn't work
+    Test {
+        /// The connection
+        name: String,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Show and approve the command or address of a connection, and then its tools
+    Approve {
+        /// The connection
+        name: String,
+        /// Approve without a question
+        #[arg(long, short)]
+        yes: bool,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// End the approval of a connection
+    Revoke {
+        /// The connection
+        name: String,
+    },
+    /// Remove a connection that you added, and its approval
+    #[command(alias = "rm")]
+    Remove {
+        /// The connection
+        name: String,
+    },
+    /// Add the servers in the configuration of an MCP client
+    ///
+    /// Takes the files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, goose, opencode, VS Code, Windsurf and
+    /// Zed. The file itself stays as it is.
+    Import {
+        /// The name of a client, such as `claude-code`, or a file
+        #[arg(value_name = "CLIENT|FILE")]
+        from: PathBuf,
+        #[arg(from_global)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConnectionAddArguments {
+    /// Name of the connection: lower-case letters, digits, `-` and `_`
+    pub(crate) name: String,
+    /// Address of a server that speaks Streamable HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Header of each request to the address (repeatable)
+    #[arg(long = "header", value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) headers: Vec<String>,
+    /// Let the address be on this machine or its network
+    #[arg(long, requires = "url")]
+    pub(crate) private: bool,
+    /// Variable for the command (repeatable)
+    #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) environment: Vec<String>,
+    /// Folder that the command starts in
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub(crate) workdir: Option<PathBuf>,
+    /// Least safety level of its tools: low, medium, high or critical
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) safety: Option<String>,
+    /// Only tool that is offered (repeatable)
+    #[arg(long = "tool", value_name = "TOOL")]
+    pub(crate) tools: Vec<String>,
+    /// Replace a connection of this name
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Command and its arguments
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "url")]
+    pub(crate) command: Vec<String>,
+}

@@ -1,0 +1,195 @@
+//! `gongfu connection add|import`: new connections in gongfu's own file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gongfu_core::capability::Safety;
+use gongfu_core::connection::{Connection, ConnectionName, Program, Target, Url};
+use serde_json::json;
+
+use super::super::Outcome;
+use crate::cli::ConnectionAddArguments;
+use crate::client::{Client, Scope};
+use crate::connection::{Diagnostic, connections, file, of_client};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::terminal::{Terminal, plain};
+use crate::wiring;
+
+pub(super) fn run(
+    arguments: ConnectionAddArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let is_replaced = arguments.replace;
+    let connection = connection(arguments, environment)?;
+    let name = &connection.name;
+    let known = connections(environment, &home).declared;
+    let own = plain(&home.connections().to_string_lossy());
+    if let Some(known) = known.iter().find(|known| known.connection.name == *name)
+        && (!is_replaced || known.source != own)
+    {
+        let message = format!(
+            "there is a connection `{name}` already, in {}",
+            known.source
+        );
+        let hint = if known.source == own {
+            "use another name, or --replace"
+        } else {
+            "use another name"
+        };
+        return Err(Failure::new("CONNECTION_EXISTS", message, hint).into());
+    }
+    file::put(&home, &connection)?;
+    terminal.line(&format!("added     {name}"))?;
+    terminal.note(&format!(
+        "note: nothing is started before you approve it: gongfu connection approve {name}"
+    ));
+    Ok(Outcome::Good)
+}
+
+fn connection(
+    arguments: ConnectionAddArguments,
+    environment: &Environment,
+) -> Result<Connection, Failure> {
+    let name = ConnectionName::new(&arguments.name).map_err(|error| {
+        let hint = match ConnectionName::nearest(&arguments.name) {
+            Some(nearest) => format!("for example: {nearest}"),
+            None => "for example: github".to_owned(),
+        };
+        Failure::usage("INVALID_NAME", error.to_string(), hint)
+    })?;
+    let safety = arguments.safety.as_deref().map(|level| {
+        Safety::from_name(level).ok_or_else(|| {
+            let message = format!("there is no safety level `{}`", plain(level));
+            Failure::usage(
+                "INVALID_ARGUMENT",
+                message,
+                "use low, medium, high or critical",
+            )
+        })
+    });
+    let mut words = arguments.command.into_iter();
+    let target = match (arguments.url, words.next()) {
+        (Some(url), _) => Target::Url(Url {
+            url,
+            headers: pairs(&arguments.headers, ':', "--header \"NAME: VALUE\"")?,
+            is_private: arguments.private,
+        }),
+        (None, Some(command)) => Target::Program(Program {
+            command,
+            arguments: words.collect(),
+            environment: pairs(&arguments.environment, '=', "--env NAME=VALUE")?,
+            folder: arguments
+                .workdir
+                .map(|folder| absolute(&folder, environment)),
+            is_sandboxed: false,
+        }),
+        (None, None) => {
+            return Err(Failure::usage(
+                "MISSING_ARGUMENT",
+                "a connection needs a command or an address",
+                format!("gongfu connection add {name} -- COMMAND, or --url URL"),
+            ));
+        }
+    };
+    let tools = (!arguments.tools.is_empty()).then_some(arguments.tools);
+    Ok(Connection {
+        name,
+        target,
+        safety: safety.transpose()?,
+        tools,
+    })
+}
+
+fn absolute(folder: &Path, environment: &Environment) -> String {
+    let folder = wiring::expanded(folder, environment.user.as_deref());
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    folder.to_string_lossy().into_owned()
+}
+
+fn pairs(
+    words: &[String],
+    separator: char,
+    form: &str,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let pairs = words.iter().map(|word| {
+        let (name, value) = word.split_once(separator).ok_or_else(|| {
+            let message = format!("`{}` is not a name and a value", plain(word));
+            Failure::usage("INVALID_ARGUMENT", message, format!("write it as {form}"))
+        })?;
+        Ok((name.trim().to_owned(), value.trim_start().to_owned()))
+    });
+    pairs.collect()
+}
+
+pub(super) fn import(
+    from: &Path,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let source = source(from, environment)?;
+    let (entries, diagnostics) = of_client(&source)?;
+    let mut known = connections(environment, &home).declared;
+    let (mut added, mut kept) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let connection = entry.connection;
+        let is_known = known
+            .iter()
+            .any(|known| known.connection.name == connection.name);
+        let name = connection.name.to_string();
+        if is_known {
+            kept.push(name);
+            continue;
+        }
+        file::put(&home, &connection)?;
+        known.push(gongfu_upstream::ConnectionEntry {
+            connection,
+            source: String::new(),
+        });
+        added.push(name);
+    }
+    if json {
+        let skipped: Vec<_> = diagnostics.iter().map(Diagnostic::text).collect();
+        terminal.json(&json!({ "added": added, "kept": kept, "skipped": skipped }))?;
+    } else {
+        for name in &added {
+            terminal.line(&format!("added     {name}"))?;
+        }
+        for name in &kept {
+            terminal.line(&format!(
+                "kept      {name}: there is a connection of this name already"
+            ))?;
+        }
+        if added.is_empty() && kept.is_empty() {
+            terminal.line("no servers found")?;
+        } else if !added.is_empty() {
+            terminal
+                .note("note: approve each before it is started: gongfu connection approve NAME");
+        }
+    }
+    for diagnostic in &diagnostics {
+        let hint = "fix it there, or add it by `gongfu connection add`";
+        terminal.warning("CONNECTION_INVALID", &diagnostic.text(), hint);
+    }
+    Ok(Outcome::of(diagnostics.is_empty()))
+}
+
+/// The file of a client, by its name, or the file that is named.
+fn source(from: &Path, environment: &Environment) -> Result<PathBuf, Failure> {
+    let name = from.to_string_lossy();
+    let Some(client) = Client::by_id(&name) else {
+        return Ok(wiring::expanded(from, environment.user.as_deref()));
+    };
+    let scopes = [Scope::Project, Scope::User];
+    let locations = scopes.map(|scope| client.location(scope, environment));
+    let mut existing = locations.into_iter().filter(|location| location.exists);
+    let file = existing.find_map(|location| location.file);
+    file.ok_or_else(|| {
+        let message = format!("{} has no configuration here", client.title);
+        Failure::new("FILE_NOT_FOUND", message, "pass the file itself")
+    })
+}

@@ -1,0 +1,208 @@
+//! The connections to other MCP servers: gongfu's own file, and those that the environment names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gongfu_core::capability::Safety;
+use gongfu_core::connection::{Connection, Entry, read};
+use gongfu_files::Home;
+use gongfu_upstream::ConnectionEntry;
+use serde_json::Value;
+
+use crate::client::{Format, Snapshot};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::terminal::plain;
+
+pub(crate) mod file;
+
+/// The variables of the person that every server gets, where they are set.
+const PASSED_ON: [&str; 13] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Something in a file of connections that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Diagnostic {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The line, where it is known.
+    pub(crate) line: Option<usize>,
+    /// The problem, for people.
+    pub(crate) what: String,
+}
+
+impl Diagnostic {
+    /// The diagnostic in one line.
+    pub(crate) fn text(&self) -> String {
+        let file = plain(&self.file.to_string_lossy());
+        match self.line {
+            Some(line) => format!("{file}:{line}: {}", plain(&self.what)),
+            None => format!("{file}: {}", plain(&self.what)),
+        }
+    }
+}
+
+/// The connections of this installation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Connections {
+    /// Those that can be used.
+    pub(crate) declared: Vec<ConnectionEntry>,
+    /// Everything that is left out.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads every connection: of gongfu's own file first, then those that the environment names. Of two with one name
+/// the first counts, and the other is a diagnostic.
+pub(crate) fn connections(environment: &Environment, home: &Home) -> Connections {
+    let mut all = Connections::default();
+    let own = home.connections();
+    let named = environment.connections_file.iter();
+    for file in std::iter::once(&own).chain(named) {
+        all.add_file(file, *file != own);
+    }
+    if let Some(folder) = &environment.connections_dir {
+        all.add_folder(folder);
+    }
+    all
+}
+
+impl Connections {
+    fn diagnose(&mut self, file: &Path, line: Option<usize>, what: impl Into<String>) {
+        self.diagnostics.push(Diagnostic {
+            file: file.to_owned(),
+            line,
+            what: what.into(),
+        });
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.diagnose(folder, None, format!("it can't be read: {error}"));
+            }
+        };
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| Format::of(path).is_some())
+            .collect();
+        files.sort();
+        for file in files {
+            self.add_file(&file, true);
+        }
+    }
+
+    fn add_file(&mut self, file: &Path, is_required: bool) {
+        let text = match Snapshot::read(file) {
+            Ok(snapshot) => match snapshot.text {
+                Some(text) => text,
+                None if is_required => return self.diagnose(file, None, "there is no such file"),
+                None => return,
+            },
+            Err(failure) => return self.diagnose(file, None, failure.message),
+        };
+        let format = Format::of(file).unwrap_or(Format::Json);
+        let value = match format.read(&text) {
+            Ok(value) => value,
+            Err(failure) => return self.diagnose(file, None, failure.message),
+        };
+        let reading = read(&value, false, &Environment::variable);
+        let line = |place: &[String]| format.line(&text, place);
+        for mistake in reading.mistakes {
+            let place = mistake.place.last().map(|name| format!("`{name}`: "));
+            let what = format!("{}{}", place.unwrap_or_default(), mistake.what);
+            self.diagnose(file, line(&mistake.place), what);
+        }
+        let source = plain(&file.to_string_lossy());
+        for entry in reading.entries {
+            self.add(entry, file, &source, line);
+        }
+    }
+
+    fn add(
+        &mut self,
+        entry: Entry,
+        file: &Path,
+        source: &str,
+        line: impl Fn(&[String]) -> Option<usize>,
+    ) {
+        let name = &entry.connection.name;
+        let mut declared = self.declared.iter();
+        if let Some(first) = declared.find(|first| first.connection.name == *name) {
+            let what = format!(
+                "`{name}` is in {} already: rename one of them",
+                first.source
+            );
+            return self.diagnose(file, line(&entry.place), what);
+        }
+        if !entry.is_disabled {
+            self.declared.push(ConnectionEntry {
+                connection: entry.connection,
+                source: source.to_owned(),
+            });
+        }
+    }
+}
+
+/// The connections in the configuration of a client, with their names adapted; gongfu itself is left out.
+pub(crate) fn of_client(file: &Path) -> Result<(Vec<Entry>, Vec<Diagnostic>), Failure> {
+    let Some(text) = Snapshot::read(file)?.text else {
+        let message = format!("there is no file {}", plain(&file.to_string_lossy()));
+        return Err(Failure::new("FILE_NOT_FOUND", message, "check the path"));
+    };
+    let format = Format::of(file).unwrap_or(Format::Json);
+    let value: Value = format.read(&text)?;
+    // A reference to a variable stays one: its value is filled in when the server starts.
+    let reading = read(&value, true, &|name| Some(format!("${{{name}}}")));
+    let mistakes = reading.mistakes.into_iter().map(|mistake| Diagnostic {
+        file: file.to_owned(),
+        line: format.line(&text, &mistake.place),
+        what: format!(
+            "`{}`: {}",
+            mistake.place.last().map_or("", String::as_str),
+            mistake.what
+        ),
+    });
+    let entries = reading.entries.into_iter();
+    let entries = entries.filter(|entry| !is_this(&entry.connection));
+    Ok((entries.collect(), mistakes.collect()))
+}
+
+/// Returns true if a connection is gongfu's own server.
+fn is_this(connection: &Connection) -> bool {
+    use gongfu_core::connection::Target;
+    match &connection.target {
+        Target::Program(program) => {
+            let name = Path::new(&program.command).file_name();
+            let is_called = name.is_some_and(|name| name == "gongfu");
+            is_called || program.arguments.iter().any(|word| word == "gongfu")
+        }
+        Target::Url(_) => connection.name.as_str() == "gongfu",
+    }
+}
+
+/// The environment that every server gets.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    let set = PASSED_ON.into_iter();
+    set.filter_map(|name| Some((name.to_owned(), Environment::variable(name)?)))
+        .collect()
+}
+
+/// The safety level of connections that say nothing.
+pub(crate) fn default_safety(environment: &Environment) -> Safety {
+    let named = environment.default_safety.as_deref();
+    named.and_then(Safety::from_name).unwrap_or(Safety::Medium)
+}

@@ -1,0 +1,70 @@
+//! gongfu's own file of connections: `connections.json` in its home, which only its owner can read.
+
+use gongfu_core::connection::{Connection, ConnectionName, Target};
+use gongfu_files::Home;
+use serde_json::{Map, Value, json};
+
+use crate::client::{Format, Snapshot};
+use crate::failure::Failure;
+
+/// The member that holds the connections.
+const TABLE: &str = "connections";
+
+/// A connection as an entry of the file.
+pub(crate) fn entry(connection: &Connection) -> Value {
+    let mut entry = Map::new();
+    match &connection.target {
+        Target::Program(program) => {
+            entry.insert("command".to_owned(), json!(program.command));
+            entry.insert("args".to_owned(), json!(program.arguments));
+            if !program.environment.is_empty() {
+                entry.insert("env".to_owned(), json!(program.environment));
+            }
+            if let Some(folder) = &program.folder {
+                entry.insert("workdir".to_owned(), json!(folder));
+            }
+            if program.is_sandboxed {
+                entry.insert("sandbox".to_owned(), json!(true));
+            }
+        }
+        Target::Url(url) => {
+            entry.insert("url".to_owned(), json!(url.url));
+            if !url.headers.is_empty() {
+                entry.insert("headers".to_owned(), json!(url.headers));
+            }
+            if url.is_private {
+                entry.insert("private".to_owned(), json!(true));
+            }
+        }
+    }
+    if let Some(safety) = connection.safety {
+        entry.insert("safety".to_owned(), json!(safety));
+    }
+    if let Some(tools) = &connection.tools {
+        entry.insert("tools".to_owned(), json!(tools));
+    }
+    Value::Object(entry)
+}
+
+/// Writes a connection into the file; comments and order of the others stay.
+pub(crate) fn put(home: &Home, connection: &Connection) -> Result<(), Failure> {
+    edit(home, &connection.name, Some(&entry(connection)))
+}
+
+/// Removes a connection from the file; answers whether it was there.
+pub(crate) fn remove(home: &Home, name: &ConnectionName) -> Result<bool, Failure> {
+    let snapshot = Snapshot::read(&home.connections())?;
+    let text = snapshot.text.unwrap_or_default();
+    let found = Format::Json.get(&text, &[TABLE, name.as_str()])?;
+    if found.is_some() {
+        edit(home, name, None)?;
+    }
+    Ok(found.is_some())
+}
+
+fn edit(home: &Home, name: &ConnectionName, entry: Option<&Value>) -> Result<(), Failure> {
+    let snapshot = Snapshot::read(&home.connections())?;
+    let text = snapshot.text.clone().unwrap_or_default();
+    let edited = Format::Json.edit(&text, &[TABLE, name.as_str()], entry)?;
+    snapshot.write(&edited, true)
+}
