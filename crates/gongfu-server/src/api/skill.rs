@@ -206,8 +206,8 @@ impl Endpoint for SkillList {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SkillCreate {
-    /// The name: lower-case letters, digits and single hyphens.
-    #[schemars(length(min = 1, max = 64), extend("pattern" = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$", "example" = "pdf-tools"))]
+    /// The name: lower-case letters of any script, digits and single hyphens.
+    #[schemars(length(min = 1, max = 64), extend("pattern" = "^([a-z0-9]|[^\\u0000-\\u007f])+(-([a-z0-9]|[^\\u0000-\\u007f])+)*$", "example" = "pdf-tools"))]
     name: String,
     /// Its purpose, and when to use it. Agents find it by this.
     #[schemars(length(min = 1, max = 1_024), extend("pattern" = "\\S", "example" = "Merges PDF files. Use it for reports."))]
@@ -230,6 +230,9 @@ impl Endpoint for SkillCreate {
     type Reply = SkillReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
+        if self.name.trim() != self.name {
+            return Err(Problem::field("name", "it has blanks around it"));
+        }
         let create = StoredSkillCreate {
             name: self.name,
             description: self.description,
