@@ -18,7 +18,7 @@ pub use definition::{Definition, Difference, MAX_DEFINITION};
 pub use health::{Fault, Health, Outcome, State};
 pub use name::{ConnectionName, ConnectionNameError, permission, wire_name};
 pub use pin::{ConnectionPin, PinnedTool, Verdict};
-pub use reading::{Entry, Mistake, Reading, read};
+pub use reading::{Entry, FileKind, Mistake, Reading, read};
 pub use variable::{MissingVariable, expand};
 
 use crate::capability::Safety;

@@ -43,7 +43,7 @@ pub(crate) struct Link {
     calls: Semaphore,
     /// Counts what may change the tools that can be called.
     version: watch::Sender<u64>,
-    /// The pin that was last seen.
+    /// The pin by which tools were listed last.
     seen: Mutex<Option<ConnectionPin>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
@@ -122,7 +122,7 @@ impl Link {
         self.version.send_modify(|version| *version += 1);
     }
 
-    /// Returns true if a pin is another one than that which was last seen.
+    /// Returns true if a pin is another one than the last that was listed by; it is that from now on.
     fn is_news(&self, pin: &ConnectionPin) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.as_ref() == Some(pin) {
@@ -135,7 +135,7 @@ impl Link {
     pub(crate) async fn status(&self) -> Result<ConnectionStatus, PortError> {
         let pin = self.pin().await?;
         let is_approved = pin.covers(&self.connection().target);
-        let tools = self.usable().await?;
+        let tools = self.usable(&pin);
         let (state, reason) = {
             let health = self.health();
             (health.state(), health.reason())
@@ -155,21 +155,27 @@ impl Link {
         })
     }
 
-    /// The definitions that can be called: a person approved them, and the server still offers them.
-    pub(crate) async fn usable(&self) -> Result<Vec<Definition>, PortError> {
+    /// The definitions that can be called. The caller hears of it when a person approves something else.
+    pub(crate) async fn tools(&self) -> Result<Vec<Definition>, PortError> {
         let pin = self.pin().await?;
+        self.is_news(&pin);
+        Ok(self.usable(&pin))
+    }
+
+    /// The definitions that a person approved and that the server, if it runs, still offers.
+    fn usable(&self, pin: &ConnectionPin) -> Vec<Definition> {
         let connection = self.connection();
         if !pin.covers(&connection.target) || !self.health().is_usable() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let all = pin.definitions(connection).cloned();
-        Ok(match self.running() {
+        match self.running() {
             Some(session) => {
-                let usable = self.judge(&pin, &session).usable;
+                let usable = self.judge(pin, &session).usable;
                 all.filter(|tool| usable.contains(&tool.name)).collect()
             }
             None => all.collect(),
-        })
+        }
     }
 
     fn judge(&self, pin: &ConnectionPin, session: &Session) -> Verdict {

@@ -71,7 +71,7 @@ impl Servers for LocalServers {
         Box::pin(async move {
             let mut all = Vec::new();
             for (name, link) in &self.links {
-                let definitions = link.usable().await?;
+                let definitions = link.tools().await?;
                 if !definitions.is_empty() {
                     all.push(ServerTools {
                         connection: name.clone(),

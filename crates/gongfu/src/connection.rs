@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::capability::Safety;
-use gongfu_core::connection::{Connection, Entry, read};
+use gongfu_core::connection::{Connection, Entry, FileKind, Mistake, Target, read};
 use gongfu_files::Home;
 use gongfu_upstream::ConnectionEntry;
 use serde_json::Value;
@@ -32,6 +32,9 @@ const PASSED_ON: [&str; 13] = [
     "XDG_CACHE_HOME",
     "XDG_RUNTIME_DIR",
 ];
+
+/// The folders of programs for a person without a `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Something in a file of connections that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,13 +122,12 @@ impl Connections {
             Ok(value) => value,
             Err(failure) => return self.diagnose(file, None, failure.message),
         };
-        let reading = read(&value, false, &Environment::variable);
-        let line = |place: &[String]| format.line(&text, place);
+        let reading = read(&value, FileKind::Own(&Environment::variable));
         for mistake in reading.mistakes {
-            let place = mistake.place.last().map(|name| format!("`{name}`: "));
-            let what = format!("{}{}", place.unwrap_or_default(), mistake.what);
-            self.diagnose(file, line(&mistake.place), what);
+            self.diagnostics
+                .push(diagnostic(file, &text, format, mistake));
         }
+        let line = |place: &[String]| format.line(&text, place);
         let source = plain(&file.to_string_lossy());
         for entry in reading.entries {
             self.add(entry, file, &source, line);
@@ -165,25 +167,39 @@ pub(crate) fn of_client(file: &Path) -> Result<(Vec<Entry>, Vec<Diagnostic>), Fa
     };
     let format = Format::of(file).unwrap_or(Format::Json);
     let value: Value = format.read(&text)?;
-    // A reference to a variable stays one: its value is filled in when the server starts.
-    let reading = read(&value, true, &|name| Some(format!("${{{name}}}")));
-    let mistakes = reading.mistakes.into_iter().map(|mistake| Diagnostic {
-        file: file.to_owned(),
-        line: format.line(&text, &mistake.place),
-        what: format!(
-            "`{}`: {}",
-            mistake.place.last().map_or("", String::as_str),
-            mistake.what
-        ),
-    });
+    let reading = read(&value, FileKind::Client);
+    let mistakes = reading.mistakes.into_iter();
+    let mistakes = mistakes.map(|mistake| diagnostic(file, &text, format, mistake));
     let entries = reading.entries.into_iter();
     let entries = entries.filter(|entry| !is_this(&entry.connection));
     Ok((entries.collect(), mistakes.collect()))
 }
 
+/// A mistake in a file as a diagnostic. An entry of a list is found by its name.
+fn diagnostic(file: &Path, text: &str, format: Format, mistake: Mistake) -> Diagnostic {
+    let first = format.line(text, &mistake.place);
+    let is_item = mistake
+        .place
+        .last()
+        .is_some_and(|last| last.parse::<usize>().is_ok());
+    let name = mistake.name.as_deref();
+    let named = name.filter(|_| is_item).and_then(|name| {
+        let lines = text.lines().enumerate();
+        let mut lines = lines.skip(first.unwrap_or(1).saturating_sub(1));
+        lines.find(|(_, line)| line.contains(name))
+    });
+    Diagnostic {
+        file: file.to_owned(),
+        line: named.map(|(at, _)| at + 1).or(first),
+        what: match name {
+            Some(name) => format!("`{name}`: {}", mistake.what),
+            None => mistake.what,
+        },
+    }
+}
+
 /// Returns true if a connection is gongfu's own server.
 fn is_this(connection: &Connection) -> bool {
-    use gongfu_core::connection::Target;
     match &connection.target {
         Target::Program(program) => {
             let name = Path::new(&program.command).file_name();
@@ -196,9 +212,10 @@ fn is_this(connection: &Connection) -> bool {
 
 /// The environment that every server gets.
 pub(crate) fn environment() -> BTreeMap<String, String> {
+    let mut all = BTreeMap::from([("PATH".to_owned(), DEFAULT_PATH.to_owned())]);
     let set = PASSED_ON.into_iter();
-    set.filter_map(|name| Some((name.to_owned(), Environment::variable(name)?)))
-        .collect()
+    all.extend(set.filter_map(|name| Some((name.to_owned(), Environment::variable(name)?))));
+    all
 }
 
 /// The safety level of connections that say nothing.

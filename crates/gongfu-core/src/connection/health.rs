@@ -20,6 +20,8 @@ const DEAD_AFTER: u32 = 4;
 /// The pause before the first restart; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_mins(1);
+/// The restarts in a row for which the tools of a server stay listed.
+const QUICK_RESTARTS: u32 = 2;
 /// The restarts in a row after which it stays dead until somebody needs it.
 const MAX_RESTARTS: u32 = 6;
 /// The time for which a server must work, so that its next end is not counted with those before.
@@ -91,6 +93,8 @@ pub struct Health {
     /// The restarts in a row.
     restarts: u32,
     is_connected: bool,
+    /// It worked, and is started again at once.
+    is_recovering: bool,
 }
 
 impl Health {
@@ -104,6 +108,7 @@ impl Health {
             unanswered: 0,
             restarts: 0,
             is_connected: false,
+            is_recovering: false,
         }
     }
 
@@ -121,7 +126,7 @@ impl Health {
 
     /// Its tools can be called, or it can be started for a call.
     pub fn is_usable(&self) -> bool {
-        self.state != State::Dead
+        self.state != State::Dead || self.is_recovering
     }
 
     /// It is starting.
@@ -176,6 +181,7 @@ impl Health {
         if self.is_connected && after >= STABLE {
             self.restarts = 0;
         }
+        self.is_recovering = self.is_connected && self.restarts < QUICK_RESTARTS;
         self.is_connected = false;
         self.state = State::Dead;
         self.reason = Some(why);

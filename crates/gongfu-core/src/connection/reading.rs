@@ -41,6 +41,8 @@ pub struct Entry {
 pub struct Mistake {
     /// Its place in the file.
     pub place: Vec<String>,
+    /// The name of the entry, if it has one.
+    pub name: Option<String>,
     /// The problem, for people.
     pub what: String,
 }
@@ -54,13 +56,20 @@ pub struct Reading {
     pub mistakes: Vec<Mistake>,
 }
 
-/// Reads the connections of a file: a table of them, a list, or a single one. `variable` has the values of variables,
-/// `is_foreign` lets names be adapted: it is the file of a client.
-pub fn read(file: &Value, is_foreign: bool, variable: &dyn Fn(&str) -> Option<String>) -> Reading {
+/// The file that connections are read from.
+#[derive(Clone, Copy)]
+pub enum FileKind<'a> {
+    /// One of gongfu's: variables are filled in with these values.
+    Own(&'a dyn Fn(&str) -> Option<String>),
+    /// The configuration of a client: names are adapted, and variables stay as they are written.
+    Client,
+}
+
+/// Reads the connections of a file: a table of them, a list, or a single one.
+pub fn read(file: &Value, kind: FileKind<'_>) -> Reading {
     let mut reader = Reader {
         reading: Reading::default(),
-        is_foreign,
-        variable,
+        kind,
     };
     match file {
         Value::Array(items) => reader.list(items, &[]),
@@ -73,14 +82,14 @@ pub fn read(file: &Value, is_foreign: bool, variable: &dyn Fn(&str) -> Option<St
 
 struct Reader<'a> {
     reading: Reading,
-    is_foreign: bool,
-    variable: &'a dyn Fn(&str) -> Option<String>,
+    kind: FileKind<'a>,
 }
 
 impl Reader<'_> {
+    /// Notes what is wrong with the whole file, or with a part of it that has no name.
     fn mistake(&mut self, place: Vec<String>, what: impl Into<String>) {
-        let what = what.into();
-        self.reading.mistakes.push(Mistake { place, what });
+        let (name, what) = (None, what.into());
+        self.reading.mistakes.push(Mistake { place, name, what });
     }
 
     fn tables(&mut self, fields: &Map<String, Value>) {
@@ -88,7 +97,7 @@ impl Reader<'_> {
             .iter()
             .find_map(|name| Some((*name, fields.get(*name)?)));
         let Some((name, table)) = found else {
-            if !self.is_foreign {
+            if matches!(self.kind, FileKind::Own(_)) {
                 self.mistake(Vec::new(), "it has no `connections`");
             }
             return;
@@ -119,17 +128,27 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, name: Option<&str>, entry: &Value, place: Vec<String>) {
+        let own = entry.get("name").and_then(Value::as_str);
+        let label = name.or(own).map(str::to_owned);
         match self.parsed(name, entry) {
             Ok((connection, _)) if self.has(&connection.name) => {
                 let what = format!("there is a connection `{}` already", connection.name);
-                self.mistake(place, what);
+                self.reading.mistakes.push(Mistake {
+                    place,
+                    name: label,
+                    what,
+                });
             }
             Ok((connection, is_disabled)) => self.reading.entries.push(Entry {
                 connection,
                 place,
                 is_disabled,
             }),
-            Err(what) => self.mistake(place, what),
+            Err(what) => self.reading.mistakes.push(Mistake {
+                place,
+                name: label,
+                what,
+            }),
         }
     }
 
@@ -165,7 +184,7 @@ impl Reader<'_> {
         let nearest = || ConnectionName::nearest(text);
         match (name, nearest()) {
             (Ok(name), _) => Ok(name),
-            (Err(_), Some(nearest)) if self.is_foreign => Ok(nearest),
+            (Err(_), Some(nearest)) if matches!(self.kind, FileKind::Client) => Ok(nearest),
             (Err(error), Some(nearest)) => Err(format!("{error}; call it `{nearest}`")),
             (Err(error), None) => Err(error.to_string()),
         }
@@ -213,9 +232,12 @@ impl Reader<'_> {
     }
 
     fn filled(&self, text: &str) -> Result<String, String> {
-        let filled =
-            expand(text, self.variable).map_err(|error: MissingVariable| error.to_string());
-        let filled = filled?;
+        let filled = match self.kind {
+            FileKind::Own(variable) => {
+                expand(text, variable).map_err(|error: MissingVariable| error.to_string())?
+            }
+            FileKind::Client => text.to_owned(),
+        };
         if filled.contains('\0') {
             return Err("it has a zero byte in it".to_owned());
         }

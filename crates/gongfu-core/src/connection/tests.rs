@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Connection, ConnectionName, ConnectionPin, Definition, Entry, Health, Outcome, PinnedTool,
-    Program, Reading, State, Target, Verdict, expand, read, wire_name,
+    Connection, ConnectionName, ConnectionPin, Definition, Entry, FileKind, Health, Outcome,
+    PinnedTool, Program, Reading, State, Target, Verdict, expand, read, wire_name,
 };
 use crate::capability::Safety;
 
@@ -95,7 +95,7 @@ fn file_of_the_source_is_read() {
         { "name": "web_search", "command": "/usr/local/bin/web-search-mcp", "args": [], "safety": "MEDIUM",
           "tools": ["web_search"] },
     ] });
-    let reading = read(&file, false, &no_variable);
+    let reading = read(&file, FileKind::Own(&no_variable));
     assert_eq!(reading.mistakes, []);
     let [chrome, search] = &reading.entries[..] else {
         panic!("{reading:?}");
@@ -121,7 +121,7 @@ fn files_of_clients_are_read() {
         json!([{ "name": "a", "command": "npx", "args": ["-y", "x"] }]),
         json!({ "name": "a", "command": "npx", "args": ["-y", "x"] }),
     ] {
-        let reading = read(&file, true, &no_variable);
+        let reading = read(&file, FileKind::Client);
         assert_eq!(reading.mistakes, [], "{file}");
         let connection = &only(&reading).connection;
         assert_eq!(connection.name, name("a"), "{file}");
@@ -130,7 +130,7 @@ fn files_of_clients_are_read() {
     }
     for word in ["url", "httpUrl", "serverUrl", "uri"] {
         let file = json!({ "mcpServers": { "a": { word: "https://example.com/mcp", "headers": { "X": "1" } } } });
-        let reading = read(&file, true, &no_variable);
+        let reading = read(&file, FileKind::Client);
         let Target::Url(url) = &only(&reading).connection.target else {
             panic!("{file}");
         };
@@ -140,7 +140,7 @@ fn files_of_clients_are_read() {
         );
     }
     let disabled = json!({ "mcpServers": { "a": { "command": "x", "disabled": true } } });
-    assert!(only(&read(&disabled, true, &no_variable)).is_disabled);
+    assert!(only(&read(&disabled, FileKind::Client)).is_disabled);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn bad_entry_is_told_and_the_others_are_read() {
     ];
     for (entry, part) in bad {
         let file = json!({ "connections": { "bad": entry, "good": { "command": "x" } } });
-        let reading = read(&file, false, &no_variable);
+        let reading = read(&file, FileKind::Own(&no_variable));
         assert_eq!(only(&reading).connection.name, name("good"), "{file}");
         let [mistake] = &reading.mistakes[..] else {
             panic!("{file}: {reading:?}");
@@ -205,21 +205,21 @@ fn bad_entry_is_told_and_the_others_are_read() {
         assert_eq!(mistake.place, ["connections", "bad"]);
     }
     for file in [json!(1), json!("x"), json!({ "connections": 1 }), json!({})] {
-        let reading = read(&file, false, &no_variable);
+        let reading = read(&file, FileKind::Own(&no_variable));
         assert!(
             reading.entries.is_empty() && reading.mistakes.len() == 1,
             "{file}"
         );
     }
     let twice = json!([{ "name": "a", "command": "x" }, { "name": "a", "command": "y" }]);
-    let reading = read(&twice, false, &no_variable);
+    let reading = read(&twice, FileKind::Own(&no_variable));
     assert_eq!(program(&only(&reading).connection).command, "x");
     assert!(reading.mistakes[0].what.contains("already"));
     let odd = json!({ "connections": { "My Server": { "command": "x" } } });
-    let own = read(&odd, false, &no_variable);
+    let own = read(&odd, FileKind::Own(&no_variable));
     assert!(own.mistakes[0].what.ends_with("call it `my-server`"));
     assert_eq!(
-        only(&read(&odd, true, &no_variable)).connection.name,
+        only(&read(&odd, FileKind::Client)).connection.name,
         name("my-server")
     );
 }
@@ -242,7 +242,9 @@ fn variables_are_filled_in() {
 fn secrets_are_named_and_not_shown() {
     let file = json!({ "name": "a", "command": "x", "args": ["one two", "\u{1b}[2K"],
         "env": { "GITHUB_TOKEN": "t0p", "API_KEY": "k3y", "MONKEY": "plain", "NODE_OPTIONS": "--require e" } });
-    let connection = only(&read(&file, false, &no_variable)).connection.clone();
+    let connection = only(&read(&file, FileKind::Own(&no_variable)))
+        .connection
+        .clone();
     let lines = connection.target.lines().join("\n");
     assert!(!lines.contains("t0p") && !lines.contains("k3y"), "{lines}");
     assert!(lines.contains("NODE_OPTIONS=--require e") && lines.contains("GITHUB_TOKEN"));
@@ -252,7 +254,7 @@ fn secrets_are_named_and_not_shown() {
     let with = |path: &str, value: &str| {
         let mut file = file.clone();
         *file.pointer_mut(path).unwrap() = value.into();
-        only(&read(&file, false, &no_variable))
+        only(&read(&file, FileKind::Own(&no_variable)))
             .connection
             .target
             .digest()
@@ -353,8 +355,7 @@ fn change_hides_a_tool_until_it_is_approved_again() {
         tools: Some(["a", "b", "c"].map(str::to_owned).to_vec()),
         ..only(&read(
             &json!({ "name": "s", "command": "x" }),
-            false,
-            &no_variable,
+            FileKind::Own(&no_variable),
         ))
         .connection
         .clone()
@@ -433,6 +434,14 @@ fn restarts_are_bounded_and_ever_later() {
         assert!(pauses.len() < 20);
     }
     assert!(pauses.is_sorted() && pauses.len() == 6);
+    // One that crashes keeps its tools for the next call, unless it does so again and again.
+    let mut crashing = Health::new("not started");
+    let usable = [(); 3].map(|()| {
+        crashing.connected(&Verdict::default());
+        end(&mut crashing, 1);
+        crashing.is_usable()
+    });
+    assert_eq!(usable, [true, true, false]);
     // One that worked for a minute starts anew.
     health.connected(&Verdict::default());
     assert_eq!(end(&mut health, 59), None);

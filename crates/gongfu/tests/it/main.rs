@@ -15,6 +15,9 @@ mod cli;
 mod client;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod connection;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod distrust;
 #[cfg(test)]
 mod fixture;
