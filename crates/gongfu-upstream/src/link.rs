@@ -33,8 +33,10 @@ pub(crate) struct Link {
     declared: ConnectionEntry,
     parts: ServerParts,
     health: Mutex<Health>,
-    /// The session, while there is one. Held while one is started.
-    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    /// The session, while there is one.
+    current: Mutex<Option<Arc<Session>>>,
+    /// Held while a session is started.
+    starting: tokio::sync::Mutex<()>,
     /// The time before which a dead server is not started again.
     pause: Mutex<Option<Instant>>,
     last_use: Mutex<Instant>,
@@ -59,7 +61,8 @@ impl Link {
             declared,
             parts,
             health: Mutex::new(Health::new("it was not started yet")),
-            session: tokio::sync::Mutex::default(),
+            current: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
             pause: Mutex::default(),
             last_use: Mutex::new(Instant::now()),
             since: Mutex::new(Instant::now()),
@@ -113,7 +116,7 @@ impl Link {
             return;
         }
         if !now.covers(&self.connection().target) {
-            *self.session.lock().await = None;
+            self.replace(None);
             self.update(|health| health.stopped("it is not approved any more"));
         } else if let Some(session) = self.running() {
             let verdict = self.judge(&now, &session);
@@ -183,10 +186,20 @@ impl Link {
         pin.judge(self.connection(), offered.values())
     }
 
+    fn current(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The session that goes on, if any; doesn't wait for one that is being started.
     fn running(&self) -> Option<Arc<Session>> {
-        let session = self.session.try_lock().ok()?.clone();
+        let session = self.current().clone();
         session.filter(|session| !session.has_ended())
+    }
+
+    /// Sets the session, and drops the one before once nothing is locked.
+    fn replace(&self, session: Option<Arc<Session>>) {
+        let before = std::mem::replace(&mut *self.current(), session);
+        drop(before);
     }
 
     /// The session, which is started where it isn't there.
@@ -194,11 +207,14 @@ impl Link {
     /// # Errors
     /// Nobody approved it, or it doesn't work.
     async fn session(&self) -> Result<Arc<Session>, PortError> {
-        let mut current = self.session.lock().await;
-        if let Some(session) = current.as_ref().filter(|session| !session.has_ended()) {
-            return Ok(Arc::clone(session));
+        if let Some(session) = self.running() {
+            return Ok(session);
         }
-        *current = None;
+        let _starting = self.starting.lock().await;
+        if let Some(session) = self.running() {
+            return Ok(session);
+        }
+        self.replace(None);
         let pin = self.pin().await?;
         if !pin.covers(&self.connection().target) {
             let name = &self.connection().name;
@@ -212,9 +228,10 @@ impl Link {
             Ok(session) => {
                 let session = Arc::new(session);
                 let verdict = self.judge(&pin, &session);
-                self.update(|health| health.connected(&verdict));
                 *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-                *current = Some(Arc::clone(&session));
+                // Set before the change is reported: the tools are listed by it.
+                self.replace(Some(Arc::clone(&session)));
+                self.update(|health| health.connected(&verdict));
                 if let Some(this) = self.this.upgrade() {
                     tokio::spawn(watch_over(this, Arc::clone(&session)));
                 }
@@ -388,7 +405,7 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
             }
             () = sleep(PROBE_INTERVAL) => {
                 if link.idle() > IDLE {
-                    *link.session.lock().await = None;
+                    link.replace(None);
                     link.update(|health| health.stopped("nobody needs it now; a call starts it"));
                     return;
                 }
@@ -401,15 +418,10 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
             }
         }
     };
-    let mut current = link.session.lock().await;
-    let is_current = current
-        .as_ref()
-        .is_some_and(|current| Arc::ptr_eq(current, &session));
-    if !is_current {
+    let is_same = |current: &mut Arc<Session>| Arc::ptr_eq(current, &session);
+    if link.current().take_if(is_same).is_none() {
         return;
     }
-    *current = None;
-    drop(current);
     drop(session);
     if let Some(end) = end
         && link.health().state() != State::Dead

@@ -134,7 +134,7 @@ fn revoke(
 fn not_approved(name: &str) -> Failure {
     let message = format!("the connection `{}` isn't approved", plain(name));
     Failure::new(
-        "NOT_APPROVED",
+        "CONNECTION_NOT_APPROVED",
         message,
         "`gongfu connection list` shows the connections",
     )

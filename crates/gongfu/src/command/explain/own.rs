@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 50] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 52] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -301,5 +301,17 @@ pub(super) const OWN: [(&str, &str, &str, &str); 50] = [
         "The client has no configuration for one project.",
         "gongfu client install goose --scope project",
         "Omit --scope project.",
+    ),
+    (
+        "CONNECTION_EXISTS",
+        "There is a connection of this name already.",
+        "gongfu connection add git -- uvx mcp-server-git, twice",
+        "Choose another name, or pass --replace.",
+    ),
+    (
+        "INVALID_NAME",
+        "A connection can't have this name.",
+        "gongfu connection add \"My Server\" -- uvx mcp-server-git",
+        "Use lower-case letters, digits and hyphens.",
     ),
 ];
