@@ -84,6 +84,33 @@ pub struct Url {
     pub headers: BTreeMap<String, String>,
     /// True if it may be on this machine or its network.
     pub is_private: bool,
+    /// The client as which gongfu signs in there; `None` for one that it registers itself.
+    pub client: Option<OAuthClient>,
+}
+
+/// gongfu as a client of an authorization server.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct OAuthClient {
+    /// Its id, or the `https` address of a document that describes it; empty for one that registers itself.
+    pub id: String,
+    /// Its secret, if it has one.
+    pub secret: Option<String>,
+    /// The scopes to ask for; none for those that the server names.
+    pub scopes: Vec<String>,
+    /// The port of this machine that the browser comes back to; `None` for any.
+    pub port: Option<u16>,
+}
+
+impl fmt::Debug for OAuthClient {
+    /// Without the secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("OAuthClient")
+            .field("id", &self.id)
+            .field("scopes", &self.scopes)
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Program {
@@ -110,6 +137,7 @@ impl fmt::Debug for Url {
             .field("url", &self.url)
             .field("headers", &names)
             .field("is_private", &self.is_private)
+            .field("client", &self.client)
             .finish()
     }
 }
@@ -147,6 +175,15 @@ impl Target {
                 lines.extend(names.map(|name| format!("header: {}: (a secret)", shown(name))));
                 if url.is_private {
                     lines.push("may be on this machine or its network".to_owned());
+                }
+                if let Some(client) = &url.client {
+                    let id = (!client.id.is_empty())
+                        .then(|| format!("signs in as: {}", shown(&client.id)));
+                    lines.extend(id);
+                    let scopes = client.scopes.iter();
+                    lines.extend(
+                        scopes.map(|scope| format!("asks for the scope: {}", shown(scope))),
+                    );
                 }
                 lines
             }

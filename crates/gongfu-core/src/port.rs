@@ -11,6 +11,7 @@ mod environments;
 mod files;
 mod identity_provider;
 mod limited;
+mod locks;
 mod log_chain;
 mod records;
 mod sandbox;
@@ -32,6 +33,7 @@ pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
 pub use identity_provider::{IdentityProvider, ProviderPerson, ProviderRequest};
+pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
@@ -39,8 +41,8 @@ pub use records::{
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use servers::{
-    ConnectionStatus, Discovery, NoServers, Process, ProcessSpec, Processes, Progress,
-    ProgressListener, ServerAnswer, ServerCall, ServerTools, Servers,
+    Asker, ConnectionStatus, Discovery, NoServers, Process, ProcessSpec, Processes, Progress,
+    ProgressListener, ServerAnswer, ServerCall, ServerTools, Servers, SignIn,
 };
 pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};

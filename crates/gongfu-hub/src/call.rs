@@ -71,6 +71,9 @@ pub struct Question {
 /// True if the person behind a call answered; that may take as long as a person takes.
 pub type Asking<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
+/// An answer to another server's question, as MCP writes the result of an elicitation.
+pub type Elicited<'a> = Pin<Box<dyn Future<Output = Option<Value>> + Send + 'a>>;
+
 /// The surface's end of a call.
 pub trait EventSink: Send + Sync {
     /// Receives an event, in the order in which they happen. Must not block.
@@ -80,6 +83,12 @@ pub trait EventSink: Send + Sync {
     /// person's. False where nobody can be asked in place, or nobody answered.
     fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
         Box::pin(std::future::ready(false))
+    }
+
+    /// Shows the person behind the call a question of another server, as MCP writes an elicitation.
+    /// `None` where nobody can be asked.
+    fn elicit(&self, _question: Value) -> Elicited<'_> {
+        Box::pin(std::future::ready(None))
     }
 
     /// The standard input for a program that the call runs.
@@ -117,6 +126,11 @@ impl Events {
     /// Asks the person behind the call; see [`EventSink::ask`].
     pub async fn ask(&self, question: &Question) -> bool {
         self.0.ask(question).await
+    }
+
+    /// Shows the person behind the call a question of another server; see [`EventSink::elicit`].
+    pub async fn elicit(&self, question: Value) -> Option<Value> {
+        self.0.elicit(question).await
     }
 
     /// The standard input for a program that the call runs.

@@ -108,12 +108,21 @@ impl Entry for ForeignTool {
     }
 
     fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult> {
-        let events = call.events.clone();
+        let (events, asking) = (call.events.clone(), call.events.clone());
+        let asks = format!("{} asks: ", self.connection);
         let foreign = ServerCall {
             connection: self.connection.clone(),
             tool: self.tool.clone(),
             arguments: (*call.arguments).clone(),
             progress: Arc::new(move |progress| events.send(Event::Progress(&progress))),
+            ask: Arc::new(move |mut question| {
+                let events = asking.clone();
+                // The person must know that it isn't gongfu, nor their own client, who asks.
+                if let Some(Value::String(message)) = question.get_mut("message") {
+                    message.insert_str(0, &asks);
+                }
+                Box::pin(async move { Ok(events.elicit(question).await) })
+            }),
         };
         Box::pin(async move {
             let answer = call.space.servers().call(foreign).await;
@@ -152,6 +161,7 @@ pub(crate) fn refusal(connection: &ConnectionName, error: &PortError) -> ToolErr
             nearest: Vec::new(),
         },
         PortError::Denied(_) => Problem::ConnectionNotApproved { connection, reason },
+        PortError::OutOfReach(_) => Problem::SignInRequired { connection, reason },
         _ => Problem::ServerUnavailable { connection, reason },
     }
     .error()

@@ -110,6 +110,7 @@ problems! {
     SandboxUnavailable { reason: String } = SandboxUnavailable;
     ConnectionUnknown { name: String, nearest: Vec<String> } = ConnectionNotFound;
     ConnectionNotApproved { connection: String, reason: String } = ConnectionNotApproved;
+    SignInRequired { connection: String, reason: String } = SignInRequired;
     ServerUnavailable { connection: String, reason: String } = ServerUnavailable;
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;

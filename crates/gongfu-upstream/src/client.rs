@@ -1,15 +1,21 @@
 //! Our side of the protocol: what a server may ask of us and tell us.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gongfu_core::port::{Progress, ProgressListener};
+use gongfu_core::port::{Asker, Progress, ProgressListener};
 use rmcp::ClientHandler;
-use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
-use rmcp::service::{NotificationContext, RoleClient};
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken,
+    UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
-/// The handler of one connection. A server that asks for a model, for folders or for a person is refused.
+/// The handler of one connection. A server that asks for a model or for folders is refused; one that asks a person a
+/// question is answered where it is clear whose call it is about.
 #[derive(Clone, Default)]
 pub(crate) struct Client {
     state: Arc<ClientState>,
@@ -19,6 +25,8 @@ pub(crate) struct Client {
 struct ClientState {
     /// The listeners of calls that go on.
     listeners: Mutex<HashMap<ProgressToken, ProgressListener>>,
+    /// The people behind the calls that go on, by number.
+    askers: Mutex<BTreeMap<u64, Asker>>,
     /// Tells that the list of tools changed.
     tools: Notify,
 }
@@ -35,8 +43,24 @@ impl Drop for Listening {
     }
 }
 
+/// A person who can be asked, until it is dropped.
+pub(crate) struct Asking {
+    state: Arc<ClientState>,
+    number: u64,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.state.askers().remove(&self.number);
+    }
+}
+
 impl ClientState {
-    fn listeners(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, ProgressListener>> {
+    fn askers(&self) -> MutexGuard<'_, BTreeMap<u64, Asker>> {
+        self.askers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<ProgressToken, ProgressListener>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -51,6 +75,26 @@ impl Client {
             state: Arc::clone(&self.state),
             token,
         }
+    }
+
+    /// Lets the person behind a call be asked.
+    pub(crate) fn asking(&self, asker: Asker) -> Asking {
+        let mut askers = self.state.askers();
+        let number = askers.last_key_value().map_or(0, |(last, _)| last + 1);
+        askers.insert(number, asker);
+        drop(askers);
+        Asking {
+            state: Arc::clone(&self.state),
+            number,
+        }
+    }
+
+    /// The person behind the only call that goes on.
+    fn only_asker(&self) -> Option<Asker> {
+        let askers = self.state.askers();
+        let mut all = askers.values();
+        let first = all.next()?;
+        all.next().is_none().then(|| Arc::clone(first))
     }
 
     /// Waits until the list of tools changed.
@@ -68,7 +112,24 @@ impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
         info.client_info = Implementation::new("gongfu", env!("CARGO_PKG_VERSION"));
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::default())
+            .with_url(UrlElicitationCapability::default());
+        info.capabilities.elicitation = Some(elicitation);
         info
+    }
+
+    async fn create_elicitation(
+        &self,
+        question: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let Some(asker) = self.only_asker() else {
+            let why = "it is not clear whose call the question is about";
+            return Err(ErrorData::invalid_request(why, None));
+        };
+        let answer = answer_question(&question, &asker).await;
+        Ok(answer.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
     }
 
     async fn on_progress(
@@ -93,4 +154,27 @@ impl ClientHandler for Client {
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.tools_change();
     }
+}
+
+/// Asks a person; `None` where nobody can be asked. A field that the person left out has its default (SEP-1034).
+pub(crate) async fn answer_question(
+    question: &ElicitRequestParams,
+    asker: &Asker,
+) -> Option<ElicitResult> {
+    let question = serde_json::to_value(question).ok()?;
+    let fields = question.pointer("/requestedSchema/properties").cloned();
+    let answer = asker(question).await.ok()??;
+    let mut answer: ElicitResult = serde_json::from_value(answer).ok()?;
+    if let (ElicitationAction::Accept, Some(Value::Object(fields))) = (&answer.action, fields) {
+        let content = answer
+            .content
+            .get_or_insert_with(|| Value::Object(Map::new()));
+        let content = content.as_object_mut()?;
+        for (name, field) in fields {
+            if let (false, Some(default)) = (content.contains_key(&name), field.get("default")) {
+                content.insert(name, default.clone());
+            }
+        }
+    }
+    Some(answer)
 }

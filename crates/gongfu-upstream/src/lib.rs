@@ -3,12 +3,16 @@
 //!
 //! Knows no tool of gongfu's own and no surface. It starts no process itself: [`gongfu_core::port::Processes`] does.
 
+mod call;
 mod client;
 mod convert;
 mod link;
 mod parts;
 mod servers;
 mod session;
+mod sign_in;
+mod trouble;
+mod web;
 
-pub use parts::{ConnectionEntry, ServerParts};
+pub use parts::{ConnectionEntry, SecretsSource, ServerParts};
 pub use servers::LocalServers;

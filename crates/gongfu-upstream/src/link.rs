@@ -14,8 +14,11 @@ use gongfu_core::port::{
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
+use crate::call::CallError;
 use crate::parts::{ConnectionEntry, ServerParts};
-use crate::session::{CallError, Session};
+use crate::session::Session;
+use crate::sign_in::{Login, SignIns};
+use crate::trouble::Trouble;
 
 /// The time between two probes of a server that is not used.
 const PROBE_INTERVAL: Duration = Duration::from_secs(30);
@@ -216,12 +219,7 @@ impl Link {
         }
         self.replace(None);
         let pin = self.pin().await?;
-        if !pin.covers(&self.connection().target) {
-            let name = &self.connection().name;
-            return Err(PortError::Denied(format!(
-                "a person must approve it: gongfu connection approve {name}"
-            )));
-        }
+        self.covered(&pin)?;
         self.pause().await?;
         self.update(Health::starting);
         match self.start().await {
@@ -237,24 +235,83 @@ impl Link {
                 }
                 Ok(session)
             }
-            Err(why) => {
-                self.lost(why.clone());
-                Err(PortError::Unavailable(why))
+            Err(trouble) => {
+                if !self.unsigned(&trouble).await {
+                    self.lost(PortError::from(trouble.clone()).to_string());
+                }
+                Err(trouble.into())
             }
         }
     }
 
-    async fn start(&self) -> Result<Session, String> {
+    async fn start(&self) -> Result<Session, Trouble> {
         let mut closing = self.closing.subscribe();
-        let spec = match &self.connection().target {
-            Target::Program(program) => self.spec(program),
-            Target::Url(_) => return Err("addresses are not supported yet".to_owned()),
+        let starting = async {
+            let connection = self.connection();
+            match &connection.target {
+                Target::Program(program) => {
+                    let (processes, spec) = (&*self.parts.processes, self.spec(program));
+                    Session::of_program(processes, spec, connection.name.to_string()).await
+                }
+                Target::Url(url) => Session::of_url(url, &self.sign_ins()).await,
+            }
         };
-        let name = self.connection().name.to_string();
         tokio::select! {
-            started = Session::start(&*self.parts.processes, spec, name) => started,
-            () = closed(&mut closing) => Err("it was stopped".to_owned()),
+            started = starting => started,
+            () = closed(&mut closing) => Err(Trouble::Other("it was stopped".to_owned())),
         }
+    }
+
+    fn sign_ins(&self) -> SignIns {
+        SignIns {
+            connection: self.connection().name.clone(),
+            records: Arc::clone(&self.parts.records),
+            secrets: Arc::clone(&self.parts.secrets),
+            locks: Arc::clone(&self.parts.locks),
+        }
+    }
+
+    /// Notes that a person must sign in, where that is the trouble. Nothing is tried again before the next call.
+    async fn unsigned(&self, trouble: &Trouble) -> bool {
+        match trouble {
+            Trouble::SignIn => {}
+            Trouble::Scope(scopes) => self.sign_ins().want(scopes).await,
+            Trouble::Unreachable(_) | Trouble::Other(_) => return false,
+        }
+        self.replace(None);
+        let name = &self.connection().name;
+        let reason = format!("a person must sign in: gongfu connection login {name}");
+        self.update(|health| health.stopped(&reason));
+        true
+    }
+
+    /// Begins a sign-in.
+    pub(crate) async fn sign_in(&self, redirect: String) -> Result<Login, PortError> {
+        let Target::Url(url) = &self.connection().target else {
+            let why = "it is a program, which needs no sign-in";
+            return Err(PortError::Denied(why.to_owned()));
+        };
+        self.covered(&self.pin().await?)?;
+        let beginning = self.sign_ins().begin(url, redirect).await;
+        beginning.map_err(PortError::Unavailable)
+    }
+
+    /// Forgets the sign-in.
+    pub(crate) async fn sign_out(&self) -> Result<bool, PortError> {
+        let removed = self.sign_ins().remove().await?;
+        self.replace(None);
+        Ok(removed)
+    }
+
+    /// Refuses what no person approved.
+    fn covered(&self, pin: &ConnectionPin) -> Result<(), PortError> {
+        if pin.covers(&self.connection().target) {
+            return Ok(());
+        }
+        let name = &self.connection().name;
+        Err(PortError::Denied(format!(
+            "a person must approve it: gongfu connection approve {name}"
+        )))
     }
 
     fn spec(&self, program: &Program) -> ProcessSpec {
@@ -339,25 +396,17 @@ impl Link {
         let Some(pinned) = pinned.filter(|_| connection.wants(&call.tool)) else {
             return Err(PortError::NotFound);
         };
-        let session = self.session().await?;
         let _permit = self.calls.acquire().await;
-        self.touch();
-        let offered = session.offered.borrow().clone();
-        let now = offered.get(&call.tool);
-        if now.is_none_or(|now| now.digest != pinned.digest) {
-            let name = &connection.name;
-            return Err(PortError::Denied(format!(
-                "its definition changed since a person approved it: gongfu connection approve {name}"
-            )));
+        let mut session = self.session().await?;
+        self.offers(&session, &call.tool, &pinned.digest)?;
+        let mut answer = self.asked(&session, call.clone()).await;
+        if let (true, Err(CallError::Unanswered(_))) = (self.is_outdated(&session).await, &answer) {
+            // A person signed in since; the server took nothing without that.
+            self.replace(None);
+            session = self.session().await?;
+            self.offers(&session, &call.tool, &pinned.digest)?;
+            answer = self.asked(&session, call).await;
         }
-        let started = Instant::now();
-        let answer = session.call(call).await;
-        self.touch();
-        let outcome = match &answer {
-            Ok(_) | Err(CallError::Refused(_)) => Outcome::Answered(started.elapsed()),
-            Err(CallError::Unanswered(_)) => Outcome::Failed,
-        };
-        self.update(|health| health.called(outcome));
         match answer {
             Ok(answer) => Ok(answer),
             Err(CallError::Refused(why)) => Ok(ServerAnswer {
@@ -365,8 +414,44 @@ impl Link {
                 structured: None,
                 is_error: true,
             }),
-            Err(CallError::Unanswered(error)) => Err(error),
+            Err(CallError::Unanswered(trouble)) => {
+                self.unsigned(&trouble).await;
+                Err(trouble.into())
+            }
         }
+    }
+
+    /// Refuses a tool that the server offers no more, or in another form than a person approved.
+    fn offers(&self, session: &Session, tool: &str, digest: &str) -> Result<(), PortError> {
+        let offered = session.offered.borrow().clone();
+        if offered.get(tool).is_some_and(|now| now.digest == digest) {
+            return Ok(());
+        }
+        let name = &self.connection().name;
+        Err(PortError::Denied(format!(
+            "its definition changed since a person approved it: gongfu connection approve {name}"
+        )))
+    }
+
+    async fn asked(&self, session: &Session, call: ServerCall) -> Result<ServerAnswer, CallError> {
+        self.touch();
+        let started = Instant::now();
+        let answer = session.call(call).await;
+        self.touch();
+        let outcome = match &answer {
+            Err(CallError::Unanswered(Trouble::Other(_) | Trouble::Unreachable(_))) => {
+                Outcome::Failed
+            }
+            _ => Outcome::Answered(started.elapsed()),
+        };
+        self.update(|health| health.called(outcome));
+        answer
+    }
+
+    /// Another client is signed in than when the session began.
+    async fn is_outdated(&self, session: &Session) -> bool {
+        let is_url = matches!(self.connection().target, Target::Url(_));
+        is_url && self.sign_ins().client().await != session.client
     }
 
     fn touch(&self) {
@@ -394,7 +479,8 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
             end = session.ended() => break Some(end),
             () = closed(&mut closing) => break None,
             () = session.tools_changed() => {
-                if let Err(error) = session.list().await {
+                if let Err(trouble) = session.list().await {
+                    let error = PortError::from(trouble);
                     tracing::warn!(%error, connection = %link.connection().name, "its tools can't be listed");
                     continue;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::Connection;
-use gongfu_core::port::{Processes, Records};
+use gongfu_core::port::{Locks, PortError, Processes, Records, Secrets};
 
 /// A connection, and the place that declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +16,18 @@ pub struct ConnectionEntry {
     pub source: String,
 }
 
+/// Gives a key when it is needed: the first need creates it.
+pub type SecretsSource = Arc<dyn Fn() -> Result<Arc<dyn Secrets>, PortError> + Send + Sync>;
+
 /// All that the servers of a space need from outside.
 #[derive(Clone)]
 pub struct ServerParts {
     /// The approvals of the person.
     pub records: Arc<dyn Records>,
+    /// Gives the key that encrypts sign-ins, once it is needed.
+    pub secrets: SecretsSource,
+    /// Keeps two processes from refreshing one sign-in at once.
+    pub locks: Arc<dyn Locks>,
     /// Starts programs.
     pub processes: Arc<dyn Processes>,
     /// The environment that every program gets.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools, Servers,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
+    Servers, SignIn,
 };
 use tokio::sync::watch;
 
@@ -104,6 +105,21 @@ impl Servers for LocalServers {
 
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
         Box::pin(async move { self.link(name)?.discover().await })
+    }
+
+    fn sign_in<'a>(
+        &'a self,
+        name: &'a ConnectionName,
+        redirect: String,
+    ) -> Pending<'a, Box<dyn SignIn>> {
+        Box::pin(async move {
+            let login = self.link(name)?.sign_in(redirect).await?;
+            Ok(Box::new(login) as Box<dyn SignIn>)
+        })
+    }
+
+    fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
+        Box::pin(async move { self.link(name)?.sign_out().await })
     }
 
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {

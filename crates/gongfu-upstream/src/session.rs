@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::connection::PinnedTool;
-use gongfu_core::port::{PortError, Process, ProcessSpec, Processes, ServerAnswer, ServerCall};
+use gongfu_core::connection::{PinnedTool, Url};
+use gongfu_core::port::{Process, ProcessSpec, Processes};
 use gongfu_core::text::{clipped, visible};
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestId, ServerResult,
-    SubscriptionFilter,
-};
-use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError};
+use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter};
+use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthClient;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::unix::pipe;
@@ -21,27 +20,27 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::convert;
+use crate::sign_in::SignIns;
+use crate::trouble::Trouble;
+use crate::web;
 
 /// The time that a server may take to start, and to list its tools.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// The time without an answer or progress after which a call ends, and the longest call.
-const CALL_TIMEOUT: Duration = Duration::from_mins(5);
-const LONGEST_CALL: Duration = Duration::from_hours(1);
 /// The time that a probe may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The limits of a list of tools.
 const MAX_TOOLS: usize = 20_000;
 const MAX_PAGES: usize = 2_000;
-/// The most of an error's text that is passed on, in characters.
-const MAX_TEXT: usize = 2_000;
 /// The longest line of standard error that is logged, in bytes.
 const MAX_LINE: usize = 4_096;
 
 /// A session with a server.
 pub(crate) struct Session {
-    service: RunningService<RoleClient, Client>,
+    pub(crate) service: RunningService<RoleClient, Client>,
     /// The reason of its end, once it has ended.
     end: watch::Receiver<Option<String>>,
+    /// The client that was signed in when it started, if one was.
+    pub(crate) client: Option<String>,
     /// The tools that the server offers, by name.
     pub(crate) offered: watch::Sender<Arc<BTreeMap<String, PinnedTool>>>,
 }
@@ -50,16 +49,16 @@ impl Session {
     /// Starts a program and a session with it.
     ///
     /// # Errors
-    /// Why there can't be one, for people.
-    pub(crate) async fn start(
+    /// Why there can't be one.
+    pub(crate) async fn of_program(
         processes: &dyn Processes,
         spec: ProcessSpec,
         log: String,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Trouble> {
         let process = processes
             .start(spec)
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| Trouble::Other(error.to_string()))?;
         let Process {
             input,
             output,
@@ -67,12 +66,13 @@ impl Session {
             end,
             hold,
         } = process;
-        let wrong = |error: std::io::Error| format!("its pipes can't be used: {error}");
+        let wrong =
+            |error: std::io::Error| Trouble::Other(format!("its pipes can't be used: {error}"));
         let input = pipe::Sender::from_owned_fd(input).map_err(wrong)?;
         let output = pipe::Receiver::from_owned_fd(output).map_err(wrong)?;
         let error = pipe::Receiver::from_owned_fd(error).map_err(wrong)?;
         tokio::spawn(drain(error, log));
-        let (ended, mut receiver) = watch::channel(None);
+        let (ended, receiver) = watch::channel(None);
         tokio::spawn(async move {
             let end = tokio::select! {
                 end = end => end.unwrap_or_else(|error| error.to_string()),
@@ -82,6 +82,37 @@ impl Session {
             ended.send_replace(Some(end));
         });
         let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input);
+        Self::start(transport, receiver, None).await
+    }
+
+    /// Begins a session at an address.
+    ///
+    /// # Errors
+    /// Why there can't be one.
+    pub(crate) async fn of_url(url: &Url, sign_ins: &SignIns) -> Result<Self, Trouble> {
+        let (client, reach) = web::client(url).map_err(Trouble::Other)?;
+        let signed_in = sign_ins.client().await;
+        let manager = sign_ins.manager(url, client.clone(), reach).await;
+        let manager = manager.map_err(Trouble::Other)?;
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.url.as_str());
+        config.custom_headers = web::headers(url).map_err(Trouble::Other)?;
+        let client = AuthClient::new(client, manager);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let (ended, receiver) = watch::channel(None);
+        // It has no end of its own: it is over once nobody holds it.
+        tokio::spawn(async move { ended.closed().await });
+        Self::start(transport, receiver, signed_in).await
+    }
+
+    async fn start<T, E, A>(
+        transport: T,
+        mut end: watch::Receiver<Option<String>>,
+        client: Option<String>,
+    ) -> Result<Self, Trouble>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: std::error::Error + Send + Sync + 'static,
+    {
         let connecting = serve_client_with_lifecycle(
             Client::default(),
             transport,
@@ -94,23 +125,25 @@ impl Session {
             biased;
             connected = tokio::time::timeout(START_TIMEOUT, connecting) => match connected {
                 Ok(Ok(service)) => service,
-                Ok(Err(error)) => return Err(match soon_ended(&mut receiver).await {
-                    Some(end) => end,
-                    None => format!("it doesn't speak the protocol: {}", words(&error.to_string())),
+                Ok(Err(error)) => return Err(match (Trouble::from(&error), soon_ended(&mut end).await) {
+                    (Trouble::Other(_), Some(end)) => Trouble::Other(end),
+                    (Trouble::Other(why), None) => Trouble::Other(format!("it doesn't speak the protocol: {why}")),
+                    (trouble, _) => trouble,
                 }),
-                Err(_) => return Err(format!("it didn't answer within {} seconds", START_TIMEOUT.as_secs())),
+                Err(_) => return Err(Trouble::Other(format!("it didn't answer within {} seconds", START_TIMEOUT.as_secs()))),
             },
-            end = ended_of(&mut receiver) => return Err(end),
+            end = ended_of(&mut end) => return Err(Trouble::Other(end)),
         };
         service
             .set_response_cache_config(ClientCacheConfig::disabled())
             .await;
         let session = Self {
             service,
-            end: receiver,
+            end,
+            client,
             offered: watch::Sender::new(Arc::default()),
         };
-        session.list().await.map_err(|error| error.to_string())?;
+        session.list().await?;
         session.subscribe();
         Ok(session)
     }
@@ -119,16 +152,16 @@ impl Session {
     ///
     /// # Errors
     /// It doesn't answer, or too much.
-    pub(crate) async fn list(&self) -> Result<(), PortError> {
+    pub(crate) async fn list(&self) -> Result<(), Trouble> {
         let listing = tokio::time::timeout(START_TIMEOUT, self.all_tools());
         let tools = listing
             .await
-            .map_err(|_| PortError::Unavailable("it didn't list its tools in time".to_owned()))??;
+            .map_err(|_| Trouble::Other("it didn't list its tools in time".to_owned()))??;
         self.offered.send_replace(Arc::new(tools));
         Ok(())
     }
 
-    async fn all_tools(&self) -> Result<BTreeMap<String, PinnedTool>, PortError> {
+    async fn all_tools(&self) -> Result<BTreeMap<String, PinnedTool>, Trouble> {
         let has_tools = self
             .service
             .peer_info()
@@ -159,7 +192,7 @@ impl Session {
                     }
                     Ok(_) => {
                         let why = format!("it offers more than {MAX_TOOLS} tools");
-                        return Err(PortError::Unavailable(why));
+                        return Err(Trouble::Other(why));
                     }
                     Err(why) => {
                         let name: String = tool.name.chars().take(64).collect();
@@ -178,7 +211,7 @@ impl Session {
             }
         }
         let why = format!("its list of tools has more than {MAX_PAGES} pages");
-        Err(PortError::Unavailable(why))
+        Err(Trouble::Other(why))
     }
 
     /// Asks a server of the newer revision to tell when its tools change; an older one does by itself.
@@ -262,48 +295,8 @@ impl Session {
         )
     }
 
-    /// Calls a tool.
-    ///
-    /// # Errors
-    /// The server refuses the call, or gives no answer; the words are for people.
-    pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, CallError> {
-        let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(CALL_TIMEOUT)
-            .reset_timeout_on_progress()
-            .with_max_total_timeout(LONGEST_CALL);
-        let peer = self.service.peer();
-        let handle = peer.send_cancellable_request(request, options).await;
-        let handle = match handle {
-            Ok(handle) => handle,
-            Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
-        };
-        let listening = self
-            .service
-            .service()
-            .listen(handle.progress_token.clone(), call.progress);
-        let mut cancel = CancelOnDrop {
-            peer: peer.clone(),
-            id: Some(handle.id.clone()),
-        };
-        let answer = handle.await_response().await;
-        cancel.id = None;
-        drop(listening);
-        match answer {
-            Ok(ServerResult::CallToolResult(result)) => Ok(convert::answer(result)),
-            Ok(ServerResult::InputRequiredResult(_)) => Err(CallError::Refused(
-                "the server asks for more input, which gongfu doesn't pass on".to_owned(),
-            )),
-            Ok(_) => Err(CallError::Unanswered(PortError::Unavailable(
-                "its answer is not that of a tool".to_owned(),
-            ))),
-            Err(ServiceError::McpError(error)) => Err(CallError::Refused(words(&error.message))),
-            Err(error) => Err(CallError::Unanswered(self.failure(&error).await)),
-        }
-    }
-
-    /// An error of the session in words for people.
-    async fn failure(&self, error: &ServiceError) -> PortError {
+    /// Why a request has no answer.
+    pub(crate) async fn failure(&self, error: &ServiceError) -> Trouble {
         let is_over = matches!(
             error,
             ServiceError::TransportClosed | ServiceError::TransportSend(_)
@@ -313,45 +306,8 @@ impl Session {
         } else {
             None
         };
-        PortError::Unavailable(end.unwrap_or_else(|| words(&error.to_string())))
+        end.map_or_else(|| Trouble::from(error), Trouble::Other)
     }
-}
-
-/// A call without a result of its tool.
-#[derive(Debug)]
-pub(crate) enum CallError {
-    /// The server answered with an error.
-    Refused(String),
-    /// The server gave no answer.
-    Unanswered(PortError),
-}
-
-/// Tells a server that nobody waits for the answer to a request any more, unless it was answered.
-struct CancelOnDrop {
-    peer: Peer<RoleClient>,
-    id: Option<RequestId>,
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
-        let reason = "the caller cancelled it".to_owned();
-        let params = CancelledNotificationParam::new(Some(id), Some(reason));
-        let peer = self.peer.clone();
-        runtime.spawn(async move {
-            let _ = peer
-                .send_notification(CancelledNotification::new(params).into())
-                .await;
-        });
-    }
-}
-
-/// A stranger's words, so that nothing in them is hidden, and not too many.
-fn words(text: &str) -> String {
-    clipped(&visible(text), MAX_TEXT, '…')
 }
 
 async fn ended_of(end: &mut watch::Receiver<Option<String>>) -> String {

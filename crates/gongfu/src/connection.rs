@@ -15,6 +15,9 @@ use crate::failure::Failure;
 use crate::terminal::plain;
 
 pub(crate) mod file;
+mod locks;
+
+pub(crate) use locks::FileLocks;
 
 /// The variables of the person that every server gets, where they are set.
 const PASSED_ON: [&str; 13] = [

@@ -9,11 +9,13 @@ use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Clock, LocalSpaces, Materialize, Records, Sandbox, Servers, SkillStore, Space, SpaceParts,
+    Clock, LocalSpaces, Materialize, PortError, Records, Sandbox, Secrets, Servers, SkillStore,
+    Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
 use gongfu_core::trust::Trusts;
+use gongfu_credentials::ServerKey;
 use gongfu_environments::LocalEnvironments;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
@@ -306,6 +308,15 @@ fn servers(
     let parts = ServerParts {
         records: Arc::clone(records),
         processes: Arc::new(LocalProcesses),
+        secrets: {
+            let home = home.clone();
+            Arc::new(move || {
+                let key = ServerKey::of(&home);
+                let key = key.map_err(|error| PortError::Unavailable(error.to_string()))?;
+                Ok(Arc::new(key) as Arc<dyn Secrets>)
+            })
+        },
+        locks: Arc::new(connection::FileLocks::new(home.clone())),
         environment: connection::environment(),
         folder: folder.to_string_lossy().into_owned(),
         default_safety: connection::default_safety(environment),

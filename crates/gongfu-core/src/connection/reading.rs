@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Connection, ConnectionName, MissingVariable, Program, Target, Url, expand};
+use super::{
+    Connection, ConnectionName, MissingVariable, OAuthClient, Program, Target, Url, expand,
+};
 use crate::capability::Safety;
 
 /// The members of a file that hold connections by name: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI; VS
@@ -200,6 +202,7 @@ impl Reader<'_> {
                 url: self.address(url)?,
                 headers: self.table(fields, &["headers", "http_headers"])?,
                 is_private: flag(fields, "private")?,
+                client: self.client(fields)?,
             })),
             (None, Some(command)) => {
                 arguments.extend(names(fields, &["args"])?.unwrap_or_default());
@@ -229,6 +232,35 @@ impl Reader<'_> {
             Some(rest) if !rest.is_empty() && !url.contains(char::is_whitespace) => Ok(url),
             _ => Err("its address must begin with https:// or http://".to_owned()),
         }
+    }
+
+    fn client(&self, fields: &Map<String, Value>) -> Result<Option<OAuthClient>, String> {
+        let Some((name, value)) = first(fields, &["oauth", "auth"]) else {
+            return Ok(None);
+        };
+        let fields = value.as_object();
+        let fields = fields.ok_or_else(|| format!("`{name}` must be a table"))?;
+        let scopes = match first(fields, &["scopes", "scope"]) {
+            Some((_, Value::String(scopes))) => {
+                scopes.split_whitespace().map(str::to_owned).collect()
+            }
+            _ => names(fields, &["scopes", "scope"])?.unwrap_or_default(),
+        };
+        let filled = |names: &[&str]| {
+            let text = text(fields, names)?;
+            text.map(|text| self.filled(text)).transpose()
+        };
+        let port = first(fields, &["callbackPort", "callback_port", "port"]);
+        let port = port.map(|(name, port)| {
+            let number = port.as_u64().and_then(|port| u16::try_from(port).ok());
+            number.ok_or_else(|| format!("`{name}` must be the number of a port"))
+        });
+        Ok(Some(OAuthClient {
+            id: filled(&["clientId", "client_id", "CLIENT_ID"])?.unwrap_or_default(),
+            secret: filled(&["clientSecret", "client_secret", "CLIENT_SECRET"])?,
+            scopes,
+            port: port.transpose()?,
+        }))
     }
 
     fn filled(&self, text: &str) -> Result<String, String> {

@@ -53,6 +53,7 @@ pub struct Discovery {
 }
 
 /// A call of a tool of another server.
+#[derive(Clone)]
 pub struct ServerCall {
     /// The connection.
     pub connection: ConnectionName,
@@ -62,7 +63,13 @@ pub struct ServerCall {
     pub arguments: Map<String, Value>,
     /// Receives the progress.
     pub progress: ProgressListener,
+    /// Asks the person behind the call.
+    pub ask: Asker,
 }
+
+/// Asks the person behind a call a question of another server, as MCP writes an elicitation, and answers as MCP does;
+/// `None` where nobody can be asked.
+pub type Asker = Arc<dyn Fn(Value) -> Pending<'static, Option<Value>> + Send + Sync>;
 
 /// Progress of a call: how much is done, of how much if that is known, and a word about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,12 +110,36 @@ pub trait Servers: Send + Sync {
     /// Starts or contacts a server whose target a person approved, and lists its tools.
     ///
     /// [`super::PortError::NotFound`] for an unknown connection, [`super::PortError::Denied`] for one that isn't
-    /// approved, [`super::PortError::Unavailable`] for one that doesn't work.
+    /// approved, [`super::PortError::OutOfReach`] for one at which a person must sign in, and
+    /// [`super::PortError::Unavailable`] for one that doesn't work.
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery>;
+
+    /// Begins a sign-in at a server; the browser comes back to the address `redirect`.
+    ///
+    /// Errors are those of [`Servers::discover`].
+    fn sign_in<'a>(
+        &'a self,
+        name: &'a ConnectionName,
+        redirect: String,
+    ) -> Pending<'a, Box<dyn SignIn>>;
+
+    /// Forgets the sign-in at a server; answers whether there was one.
+    fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool>;
 
     /// Calls a tool that a person approved; dropping the answer cancels it. Errors are those of
     /// [`Servers::discover`].
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer>;
+}
+
+/// A sign-in that a person is in the middle of.
+pub trait SignIn: Send {
+    /// The page that the person opens in a browser.
+    fn url(&self) -> &str;
+
+    /// Ends it with the address to which the browser came back, and stores the tokens.
+    ///
+    /// [`super::PortError::Denied`] where the person or the server refused it.
+    fn finish(self: Box<Self>, callback: String) -> Pending<'static, ()>;
 }
 
 /// A space without other servers.
@@ -128,6 +159,18 @@ impl Servers for NoServers {
     }
 
     fn discover<'a>(&'a self, _name: &'a ConnectionName) -> Pending<'a, Discovery> {
+        super::ready(Err(super::PortError::NotFound))
+    }
+
+    fn sign_in<'a>(
+        &'a self,
+        _name: &'a ConnectionName,
+        _redirect: String,
+    ) -> Pending<'a, Box<dyn SignIn>> {
+        super::ready(Err(super::PortError::NotFound))
+    }
+
+    fn sign_out<'a>(&'a self, _name: &'a ConnectionName) -> Pending<'a, bool> {
         super::ready(Err(super::PortError::NotFound))
     }
 

@@ -155,6 +155,10 @@ impl ErrorCode {
                 "a server whose tool changed its description",
                 "See the change, and approve it: gongfu connection approve NAME.",
             ),
+            Self::SignInRequired => (
+                "a server whose sign-in has ended",
+                "Sign in: gongfu connection login NAME.",
+            ),
             Self::ServerUnavailable => (
                 "a server that exits at once",
                 "See why: gongfu connection test NAME.",

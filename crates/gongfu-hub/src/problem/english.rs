@@ -245,6 +245,10 @@ impl Problem {
                 format!("the connection `{connection}` can't be used: {reason}"),
                 format!("a person can see and approve it: gongfu connection approve {connection}"),
             ),
+            Self::SignInRequired { connection, reason } => (
+                format!("the connection `{connection}` can't be used: {reason}"),
+                format!("a person signs in with: gongfu connection login {connection}"),
+            ),
             Self::ServerUnavailable { connection, reason } => (
                 format!("the server of `{connection}` doesn't work: {reason}"),
                 format!("a person can find out more: gongfu connection test {connection}"),

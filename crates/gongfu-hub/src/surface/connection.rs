@@ -1,7 +1,7 @@
 //! Connections to other MCP servers: a person sees them, approves them, and ends that again.
 
 use gongfu_core::connection::ConnectionName;
-use gongfu_core::port::{ConnectionStatus, Discovery, PortError};
+use gongfu_core::port::{ConnectionStatus, Discovery, PortError, SignIn};
 use gongfu_core::{near, pin};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -155,6 +155,50 @@ impl Operation for ConnectionRevoke {
         })?;
         let removing = pin::remove(call.space.records(), &name);
         removing.await.map_err(|error| broken(&error))
+    }
+}
+
+/// Begins a sign-in at the server of a connection.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionLogin {
+    /// The name.
+    pub connection: String,
+    /// The address that the browser comes back to.
+    pub redirect: String,
+}
+
+impl Operation for ConnectionLogin {
+    const NAME: &'static str = "connection/login";
+    type Output = Box<dyn SignIn>;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<Box<dyn SignIn>, ToolError> {
+        let name = status(call, &self.connection).await?.connection.name;
+        let beginning = call.space.servers().sign_in(&name, self.redirect);
+        beginning
+            .await
+            .map_err(|error| foreign::refusal(&name, &error))
+    }
+}
+
+/// Forgets the sign-in at the server of a connection; answers whether there was one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionLogout {
+    /// The name.
+    pub connection: String,
+}
+
+impl Operation for ConnectionLogout {
+    const NAME: &'static str = "connection/logout";
+    type Output = bool;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<bool, ToolError> {
+        let name = status(call, &self.connection).await?.connection.name;
+        let removing = call.space.servers().sign_out(&name);
+        removing
+            .await
+            .map_err(|error| foreign::refusal(&name, &error))
     }
 }
 

@@ -129,17 +129,29 @@ impl Asker {
         }
     }
 
+    async fn answer(&self, form: ElicitRequest) -> Option<ElicitResult> {
+        let request = ServerRequest::ElicitRequest(form);
+        let options = PeerRequestOptions::with_timeout(ELICIT_TIMEOUT);
+        let handle = self.peer.send_request_with_option(request, options);
+        match handle.await.ok()?.await_response().await {
+            Ok(ClientResult::ElicitResult(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Passes a question of another server on, and the answer back.
+    pub(super) async fn elicit(&self, question: Value) -> Option<Value> {
+        let question = serde_json::from_value(question).ok()?;
+        let answer = self.answer(ElicitRequest::new(question)).await?;
+        serde_json::to_value(answer).ok()
+    }
+
     /// Asks, and records the answer; false without one.
     pub(super) async fn ask(&self, question: &Question) -> bool {
         let Ok(form) = form(question) else {
             return false;
         };
-        let request = ServerRequest::ElicitRequest(form);
-        let options = PeerRequestOptions::with_timeout(ELICIT_TIMEOUT);
-        let Ok(handle) = self.peer.send_request_with_option(request, options).await else {
-            return false;
-        };
-        let Ok(ClientResult::ElicitResult(answer)) = handle.await_response().await else {
+        let Some(answer) = self.answer(form).await else {
             return false;
         };
         match reply(&answer) {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::port::{Listener, ProgressListener};
-use gongfu_hub::call::{Asking, Event, EventSink, Events, Question};
+use gongfu_hub::call::{Asking, Elicited, Event, EventSink, Events, Question};
 use gongfu_hub::{ErrorCode, Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -54,6 +55,13 @@ impl EventSink for ClientSink {
         match &self.asker {
             Some(asker) => Box::pin(asker.ask(question)),
             None => Box::pin(std::future::ready(false)),
+        }
+    }
+
+    fn elicit(&self, question: Value) -> Elicited<'_> {
+        match &self.asker {
+            Some(asker) => Box::pin(asker.elicit(question)),
+            None => Box::pin(std::future::ready(None)),
         }
     }
 }

@@ -182,6 +182,7 @@ const TOOL_REFUSALS: &[Refusal] = &[
             "PROJECT_UNTRUSTED",
             "SOURCE_READ_ONLY",
             "CONNECTION_NOT_APPROVED",
+            "SIGN_IN_REQUIRED",
         ],
     },
     Refusal {

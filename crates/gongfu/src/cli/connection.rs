@@ -47,6 +47,21 @@ pub(crate) enum ConnectionCommand {
         #[arg(from_global)]
         json: bool,
     },
+    /// Sign in at the server of a connection, in your browser
+    Login {
+        /// The connection
+        name: String,
+        /// Print the address instead of opening a browser
+        #[arg(long)]
+        no_browser: bool,
+        #[arg(from_global)]
+        json: bool,
+    },
+    /// Forget the sign-in at the server of a connection
+    Logout {
+        /// The connection
+        name: String,
+    },
     /// End the approval of a connection
     Revoke {
         /// The connection
@@ -84,6 +99,15 @@ pub(crate) struct ConnectionAddArguments {
     /// Let the address be on this machine or its network
     #[arg(long, requires = "url")]
     pub(crate) private: bool,
+    /// Client as which you are registered there: its id, or the address of its document
+    #[arg(long, value_name = "ID", requires = "url")]
+    pub(crate) client_id: Option<String>,
+    /// Read the client's secret from standard input
+    #[arg(long, requires = "client_id")]
+    pub(crate) client_secret_stdin: bool,
+    /// Scope to ask for at the sign-in (repeatable)
+    #[arg(long = "scope", value_name = "SCOPE", requires = "url")]
+    pub(crate) scopes: Vec<String>,
     /// Variable for the command (repeatable)
     #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) environment: Vec<String>,

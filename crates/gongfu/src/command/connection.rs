@@ -2,6 +2,7 @@
 
 mod add;
 mod approve;
+mod login;
 mod show;
 
 use gongfu_core::connection::{ConnectionName, State};
@@ -32,6 +33,12 @@ pub(crate) fn run(
         ConnectionCommand::Approve { name, yes, json } => {
             approve::run(&name, yes, json, environment, terminal)
         }
+        ConnectionCommand::Login {
+            name,
+            no_browser,
+            json,
+        } => login::login(&name, no_browser, json, environment, terminal),
+        ConnectionCommand::Logout { name } => login::logout(&name, environment, terminal),
         ConnectionCommand::Revoke { name } => revoke(&name, environment, terminal),
         ConnectionCommand::Remove { name } => remove(&name, environment, terminal),
         ConnectionCommand::Import { from, json } => add::import(&from, json, environment, terminal),

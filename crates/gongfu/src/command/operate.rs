@@ -65,6 +65,17 @@ impl<'a> Operations<'a> {
         self.run(operation, Events::default(), json, terminal)
     }
 
+    /// Waits for an answer, or for a person who interrupts that; `None` then.
+    pub(super) fn wait<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+        self.runtime.as_ref()?.block_on(async {
+            let mut signals = Signals::listen();
+            tokio::select! {
+                answer = answer => Some(answer),
+                () = signals.next() => None,
+            }
+        })
+    }
+
     fn run<O: Operation>(
         &self,
         operation: O,
@@ -73,24 +84,15 @@ impl<'a> Operations<'a> {
         terminal: &mut Terminal,
     ) -> anyhow::Result<O::Output> {
         let (person, parts) = (person(), self.parts);
-        let interrupted = || ReportedFailure(Outcome::Code(INTERRUPTED));
-        let runtime = self.runtime.as_ref().ok_or_else(interrupted)?;
-        let answer = runtime.block_on(async {
-            let mut signals = Signals::listen();
-            let answer = async {
-                let answer = parts.catalog.operate_with(operation, &person, events).await;
-                parts.environments.finish().await;
-                answer
-            };
-            tokio::select! {
-                answer = answer => Some(answer),
-                () = signals.next() => None,
-            }
+        let answer = self.wait(async {
+            let answer = parts.catalog.operate_with(operation, &person, events).await;
+            parts.environments.finish().await;
+            answer
         });
         match answer {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err(reported(&error, Outcome::Findings, json, terminal)),
-            None => Err(interrupted().into()),
+            None => Err(ReportedFailure(Outcome::Code(INTERRUPTED)).into()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! gongfu's own file of connections: `connections.json` in its home, which only its owner can read.
 
-use gongfu_core::connection::{Connection, ConnectionName, Target};
+use gongfu_core::connection::{Connection, ConnectionName, OAuthClient, Target};
 use gongfu_files::Home;
 use serde_json::{Map, Value, json};
 
@@ -35,6 +35,9 @@ pub(crate) fn entry(connection: &Connection) -> Value {
             if url.is_private {
                 entry.insert("private".to_owned(), json!(true));
             }
+            if let Some(client) = &url.client {
+                entry.insert("oauth".to_owned(), client_entry(client));
+            }
         }
     }
     if let Some(safety) = connection.safety {
@@ -42,6 +45,23 @@ pub(crate) fn entry(connection: &Connection) -> Value {
     }
     if let Some(tools) = &connection.tools {
         entry.insert("tools".to_owned(), json!(tools));
+    }
+    Value::Object(entry)
+}
+
+fn client_entry(client: &OAuthClient) -> Value {
+    let mut entry = Map::new();
+    if !client.id.is_empty() {
+        entry.insert("client_id".to_owned(), json!(client.id));
+    }
+    if let Some(secret) = &client.secret {
+        entry.insert("client_secret".to_owned(), json!(secret));
+    }
+    if !client.scopes.is_empty() {
+        entry.insert("scopes".to_owned(), json!(client.scopes));
+    }
+    if let Some(port) = client.port {
+        entry.insert("callback_port".to_owned(), json!(port));
     }
     Value::Object(entry)
 }

@@ -1,10 +1,11 @@
 //! `gongfu connection add|import`: new connections in gongfu's own file.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::capability::Safety;
-use gongfu_core::connection::{Connection, ConnectionName, Program, Target, Url};
+use gongfu_core::connection::{Connection, ConnectionName, OAuthClient, Program, Target, Url};
 use serde_json::json;
 
 use super::super::Outcome;
@@ -15,6 +16,9 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
+
+/// The longest secret of a client, in bytes.
+const MAX_SECRET: u64 = 8_192;
 
 pub(super) fn run(
     arguments: ConnectionAddArguments,
@@ -70,12 +74,14 @@ fn connection(
             )
         })
     });
+    let client = client(&arguments)?;
     let mut words = arguments.command.into_iter();
     let target = match (arguments.url, words.next()) {
         (Some(url), _) => Target::Url(Url {
             url,
             headers: pairs(&arguments.headers, ':', "--header \"NAME: VALUE\"")?,
             is_private: arguments.private,
+            client,
         }),
         (None, Some(command)) => Target::Program(Program {
             command,
@@ -101,6 +107,34 @@ fn connection(
         safety: safety.transpose()?,
         tools,
     })
+}
+
+/// The client as which the person is registered.
+fn client(arguments: &ConnectionAddArguments) -> Result<Option<OAuthClient>, Failure> {
+    if arguments.client_id.is_none() && arguments.scopes.is_empty() {
+        return Ok(None);
+    }
+    let secret = arguments.client_secret_stdin.then(|| {
+        let mut line = String::new();
+        let read = std::io::stdin()
+            .lock()
+            .take(MAX_SECRET)
+            .read_line(&mut line);
+        match (read, line.trim()) {
+            (Ok(_), secret) if !secret.is_empty() => Ok(secret.to_owned()),
+            _ => {
+                let message = "there is no secret on standard input";
+                let hint = "pipe it in: printf %s \"$SECRET\" | gongfu connection add …";
+                Err(Failure::usage("MISSING_ARGUMENT", message, hint))
+            }
+        }
+    });
+    Ok(Some(OAuthClient {
+        id: arguments.client_id.clone().unwrap_or_default(),
+        secret: secret.transpose()?,
+        scopes: arguments.scopes.clone(),
+        port: None,
+    }))
 }
 
 fn absolute(folder: &Path, environment: &Environment) -> String {

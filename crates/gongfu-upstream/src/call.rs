@@ -1,0 +1,135 @@
+//! A call of a tool: its progress, its questions, its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gongfu_core::port::{Asker, ProgressListener, ServerAnswer, ServerCall};
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientRequest, InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+
+use crate::client::answer_question;
+use crate::convert;
+use crate::session::Session;
+use crate::trouble::{Trouble, words};
+
+/// The time without an answer or progress after which a call ends, and the longest call.
+const CALL_TIMEOUT: Duration = Duration::from_mins(5);
+const LONGEST_CALL: Duration = Duration::from_hours(1);
+/// The times that a server may ask for more input in one call.
+const MAX_ROUNDS: usize = 16;
+
+/// A call without a result of its tool.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The server answered with an error.
+    Refused(String),
+    /// The server gave no answer.
+    Unanswered(Trouble),
+}
+
+impl Session {
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// The server refuses the call, or gives no answer.
+    pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, CallError> {
+        let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
+        let asking = self.service.service().asking(call.ask.clone());
+        let mut round = params.clone();
+        for _ in 0..MAX_ROUNDS {
+            match self.round(round, &call.progress).await? {
+                ServerResult::CallToolResult(result) => return Ok(convert::answer(result)),
+                ServerResult::InputRequiredResult(required) => {
+                    let responses = responses(&required, &call.ask).await?;
+                    round = params.clone();
+                    round.input_responses = Some(responses);
+                    round.request_state = required.request_state;
+                }
+                _ => {
+                    let why = "its answer is not that of a tool".to_owned();
+                    return Err(CallError::Unanswered(Trouble::Other(why)));
+                }
+            }
+        }
+        drop(asking);
+        let why = format!("it asked for more input {MAX_ROUNDS} times");
+        Err(CallError::Unanswered(Trouble::Other(why)))
+    }
+
+    async fn round(
+        &self,
+        params: CallToolRequestParams,
+        progress: &ProgressListener,
+    ) -> Result<ServerResult, CallError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::with_timeout(CALL_TIMEOUT)
+            .reset_timeout_on_progress()
+            .with_max_total_timeout(LONGEST_CALL);
+        let peer = self.service.peer();
+        let handle = match peer.send_cancellable_request(request, options).await {
+            Ok(handle) => handle,
+            Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
+        };
+        let client = self.service.service();
+        let _listening = client.listen(handle.progress_token.clone(), progress.clone());
+        let mut cancel = CancelOnDrop {
+            peer: peer.clone(),
+            id: Some(handle.id.clone()),
+        };
+        let answer = handle.await_response().await;
+        cancel.id = None;
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(ServiceError::McpError(error)) => Err(CallError::Refused(words(&error.message))),
+            Err(error) => Err(CallError::Unanswered(self.failure(&error).await)),
+        }
+    }
+}
+
+/// The answers to everything that a server needs for a call.
+async fn responses(
+    required: &InputRequiredResult,
+    ask: &Asker,
+) -> Result<InputResponses, CallError> {
+    let mut responses = BTreeMap::new();
+    for (key, request) in required.input_requests.iter().flatten() {
+        let InputRequest::Elicitation(question) = request else {
+            let why = "the server asks for a model or folders, which gongfu doesn't give";
+            return Err(CallError::Refused(why.to_owned()));
+        };
+        let Some(answer) = answer_question(&question.params, ask).await else {
+            let why = "the server asks a question, and nobody can be asked here";
+            return Err(CallError::Refused(why.to_owned()));
+        };
+        let answer = serde_json::to_value(answer).unwrap_or_default();
+        responses.insert(key.clone(), answer);
+    }
+    Ok(responses)
+}
+
+/// Tells a server that nobody waits for the answer to a request any more, unless it was answered.
+struct CancelOnDrop {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let reason = "the caller cancelled it".to_owned();
+        let params = CancelledNotificationParam::new(Some(id), Some(reason));
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let _ = peer
+                .send_notification(CancelledNotification::new(params).into())
+                .await;
+        });
+    }
+}

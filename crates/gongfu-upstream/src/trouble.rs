@@ -1,0 +1,98 @@
+//! The reasons why a server gives no answer, as far as somebody can act on them.
+
+use std::error::Error;
+
+use gongfu_core::port::PortError;
+use gongfu_core::text::{clipped, visible};
+use rmcp::service::{ClientInitializeError, ServiceError};
+use rmcp::transport::auth::AuthError;
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, InsufficientScopeError, StreamableHttpError,
+};
+
+use crate::web::{cause, chain};
+
+/// The most of an error's text that is passed on, in characters.
+const MAX_TEXT: usize = 1_000;
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+
+/// Why a server gives no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// A person must sign in.
+    SignIn,
+    /// A person must sign in again, for more scopes.
+    Scope(String),
+    /// There is no way to its address, for people.
+    Unreachable(String),
+    /// Anything else, for people.
+    Other(String),
+}
+
+impl Trouble {
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        if let Some(refusal) = cause::<InsufficientScopeError>(error) {
+            return Self::Scope(refusal.required_scope.clone().unwrap_or_default());
+        }
+        let is_unsigned = cause::<AuthRequiredError>(error).is_some()
+            || matches!(cause(error), Some(AuthError::AuthorizationRequired));
+        if is_unsigned {
+            return Self::SignIn;
+        }
+        if let Some(StreamableHttpError::Client(error)) = cause::<HttpError>(error) {
+            // The error itself repeats the address, in which there may be a secret.
+            let why = error.source().map_or_else(|| error.to_string(), chain);
+            return Self::Unreachable(words(&why));
+        }
+        Self::Other(words(&chain(error)))
+    }
+}
+
+impl From<&ServiceError> for Trouble {
+    fn from(error: &ServiceError) -> Self {
+        match error {
+            ServiceError::TransportSend(error) => Self::of(&*error.error),
+            error => Self::of(error),
+        }
+    }
+}
+
+impl From<&ClientInitializeError> for Trouble {
+    fn from(error: &ClientInitializeError) -> Self {
+        match error {
+            ClientInitializeError::TransportError { error, .. } => Self::of(&*error.error),
+            ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+                match (Self::from(&**discover), Self::from(&**fallback)) {
+                    (Self::Other(_), other) => other,
+                    (actionable, _) => actionable,
+                }
+            }
+            error => Self::of(error),
+        }
+    }
+}
+
+impl From<Trouble> for PortError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::SignIn => Self::OutOfReach("a person must sign in there".to_owned()),
+            Trouble::Scope(scope) if scope.is_empty() => {
+                Self::OutOfReach("it asks for more rights than the sign-in has".to_owned())
+            }
+            Trouble::Scope(scope) => Self::OutOfReach(format!(
+                "it asks for more rights than the sign-in has: {scope}"
+            )),
+            Trouble::Unreachable(why) => {
+                Self::Unavailable(format!("its address can't be reached: {why}"))
+            }
+            Trouble::Other(why) => Self::Unavailable(why),
+        }
+    }
+}
+
+/// A stranger's words, so that nothing in them is hidden, and not too many.
+pub(crate) fn words(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    clipped(&visible(&line.join(" ")), MAX_TEXT, '…')
+}
