@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 30] = [
+const ENTRIES: [&str; 32] = [
     "skills",
     "built-in",
     "index",
@@ -24,6 +24,8 @@ const ENTRIES: [&str; 30] = [
     "runs",
     "blobs",
     "records",
+    "locks",
+    "run",
     "environments",
     "tools",
     "approvals.json",
@@ -58,6 +60,8 @@ const ENTRIES: [&str; 30] = [
 /// layers/          files that runs wrote beside those of a skill, one folder a version of it; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
+/// locks/           locks between the processes of gongfu; may be deleted while none runs
+/// run/             sockets and logs of the processes that run other servers; may be deleted while none runs
 /// records/         records with a path, such as sessions; yours
 /// environments/    packages that scripts need, one folder a set of them; may be deleted
 /// tools/           programs that gongfu installed, such as uv; may be deleted

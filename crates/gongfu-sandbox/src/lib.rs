@@ -55,5 +55,5 @@ pub use child::syscall::raw as syscall;
 pub use macos::become_child;
 pub use owner::OwnerSandbox;
 #[cfg(target_os = "linux")]
-pub use processes::LocalProcesses;
+pub use processes::{LocalProcesses, leave_terminal, start_apart};
 pub use runner::Runner;

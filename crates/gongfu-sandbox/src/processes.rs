@@ -4,6 +4,7 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -34,6 +35,30 @@ impl Processes for LocalProcesses {
             })
         })
     }
+}
+
+/// Starts this program again, apart from this process: it goes on when this one ends, and no terminal ends it. Its
+/// standard error goes to `log`.
+///
+/// # Errors
+/// It can't be started.
+pub fn start_apart(argument: &str, folder: &Path, log: OwnedFd) -> io::Result<()> {
+    let mut process = Command::new("/proc/self/exe")
+        .arg(argument)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(log))
+        .spawn()?;
+    // Nobody else reaps it.
+    let thread = std::thread::Builder::new().name("reaper".to_owned());
+    thread.spawn(move || process.wait()).map(drop)
+}
+
+/// Leaves the session of the terminal, for a process that was started apart.
+pub fn leave_terminal() {
+    // Fails for the leader of a session, which has no terminal to leave.
+    let _ = rustix::process::setsid();
 }
 
 /// The guard of a program.

@@ -10,9 +10,11 @@ mod link;
 mod parts;
 mod servers;
 mod session;
+mod shared;
 mod sign_in;
 mod trouble;
 mod web;
 
 pub use parts::{ConnectionEntry, SecretsSource, ServerParts};
 pub use servers::LocalServers;
+pub use shared::{Process, ProcessAddress, SharedServers, serve};

@@ -40,6 +40,11 @@ impl LocalServers {
         }
     }
 
+    /// The number of changes so far.
+    pub(crate) fn version(&self) -> u64 {
+        *self.version.borrow()
+    }
+
     fn link(&self, name: &ConnectionName) -> Result<&Arc<Link>, PortError> {
         self.links.get(name).ok_or(PortError::NotFound)
     }

@@ -260,6 +260,9 @@ pub(crate) enum Command {
         #[arg(last = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Run the servers of connections for all clients
+    #[command(hide = true)]
+    Servers,
     /// Print reference documentation
     #[command(hide = true)]
     Generate {
@@ -310,6 +313,20 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
+impl Command {
+    /// Returns true if it runs the servers of connections itself.
+    pub(crate) fn is_standalone(&self) -> bool {
+        match self {
+            Self::Mcp { profiles, .. }
+            | Self::Serve { profiles, .. }
+            | Self::Tool(ToolCommand::List { profiles, .. } | ToolCommand::Call { profiles, .. }) => {
+                profiles.standalone
+            }
+            _ => false,
+        }
+    }
+}
+
 /// The tools that are shown, and what they reach.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Profiles {
@@ -324,6 +341,9 @@ pub(crate) struct Profiles {
     /// Mount a directory for file tools and runs, at its own path or at GUEST (repeatable)
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
+    /// Run the servers of connections in this process, not in one that all clients share
+    #[arg(long)]
+    pub(crate) standalone: bool,
 }
 
 #[derive(Debug, Args)]

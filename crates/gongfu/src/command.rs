@@ -130,6 +130,10 @@ fn dispatch(
             terminal.bytes(&cli::script(shell))?;
             Ok(Outcome::Good)
         }
+        Command::Servers => {
+            crate::connection::servers::run(environment)?;
+            Ok(Outcome::Good)
+        }
         Command::Complete { words } => complete::run(&words, environment, terminal),
         Command::Generate { what } => generate::run(what, terminal),
     }

@@ -16,11 +16,13 @@ use crate::terminal::plain;
 
 pub(crate) mod file;
 mod locks;
+pub(crate) mod servers;
 
-pub(crate) use locks::FileLocks;
+use locks::FileLocks;
+pub(crate) use servers::servers;
 
 /// The variables of the person that every server gets, where they are set.
-const PASSED_ON: [&str; 13] = [
+const PASSED_ON: [&str; 12] = [
     "HOME",
     "LANG",
     "LC_ALL",
@@ -28,7 +30,6 @@ const PASSED_ON: [&str; 13] = [
     "LOGNAME",
     "PATH",
     "SHELL",
-    "TERM",
     "TMPDIR",
     "TZ",
     "USER",

@@ -13,6 +13,7 @@ use gongfu_environments::ProxySettings;
 /// |---|---|
 /// | `GONGFU_HOME` | gongfu's own folder; else `gongfu` in the platform's data folder |
 /// | `GONGFU_SKILLS_DIRS` | more folders of skills, separated like `PATH` |
+/// | `GONGFU_STANDALONE` | `1`: run the servers of connections in this process, not in one that all clients share |
 /// | `GONGFU_LOG` | what is logged to standard error: `off`, `error`, `warn` (default), `info`, `debug`, `trace` |
 /// | `GONGFU_LOG_FORMAT` | how it is logged: `text` (default), or `json`, an object a line |
 /// | `GONGFU_LISTEN` | where `gongfu serve` listens; `--listen` wins over it |
@@ -53,6 +54,8 @@ pub(crate) struct Environment {
     pub(crate) connections_file: Option<PathBuf>,
     pub(crate) connections_dir: Option<PathBuf>,
     pub(crate) default_safety: Option<String>,
+    /// True if each process runs other servers itself.
+    pub(crate) is_standalone: bool,
     pub(crate) log: Option<String>,
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
@@ -195,6 +198,7 @@ impl Environment {
             connections_file: given("LLP_MCP_CONNECTIONS_FILE").map(PathBuf::from),
             connections_dir: given("LLP_MCP_CONNECTIONS_DIR").map(PathBuf::from),
             default_safety: text("LLP_MCP_DEFAULT_SAFETY"),
+            is_standalone: given("GONGFU_STANDALONE").is_some_and(|value| value != "0"),
             log: text("GONGFU_LOG"),
             log_format: match text("GONGFU_LOG_FORMAT").as_deref() {
                 Some("json") => LogFormat::Json,

@@ -45,20 +45,21 @@ fn main() -> ExitCode {
     if let Some(ended) = command::become_probe() {
         return ended;
     }
-    let environment = environment::Environment::read();
+    let mut environment = environment::Environment::read();
     let cli = match cli::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err((output, refusal)) => {
             return refuse(&refusal, &mut Terminal::new(&environment, &output));
         }
     };
+    environment.is_standalone |= cli.command.is_standalone();
     let mut terminal = Terminal::new(&environment, &cli.output);
     if cli.output.quiet {
         progress::silence();
     }
     let is_server = matches!(
         cli.command,
-        cli::Command::Mcp { .. } | cli::Command::Serve { .. }
+        cli::Command::Mcp { .. } | cli::Command::Serve { .. } | cli::Command::Servers
     );
     let telemetry = log::start(&environment, is_server, cli.output.verbose);
     let outcome = command::run(cli, &environment, &mut terminal);

@@ -9,13 +9,11 @@ use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Clock, LocalSpaces, Materialize, PortError, Records, Sandbox, Secrets, Servers, SkillStore,
-    Space, SpaceParts,
+    Clock, LocalSpaces, Materialize, Records, Sandbox, SkillStore, Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
 use gongfu_core::trust::Trusts;
-use gongfu_credentials::ServerKey;
 use gongfu_environments::LocalEnvironments;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
@@ -23,9 +21,8 @@ use gongfu_hub::{AuditObserver, Catalog, Quota, upstream};
 use gongfu_library::source::Settings;
 use gongfu_library::{LocalSkills, SwitchRecord, TrustRecord, built_in};
 use gongfu_records::{FileBlobs, FileRecords};
-use gongfu_sandbox::{ChangeSets, LocalProcesses, OwnerSandbox, Runner};
+use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
-use gongfu_upstream::{LocalServers, ServerParts};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::{Places, clone_hint};
@@ -211,7 +208,7 @@ fn parts_in(
     let switch_file = files.path_of(&Switches::key()?);
     let trust_file = files.path_of(&Trusts::key()?);
     let records: Arc<dyn Records> = Arc::new(files);
-    let servers = servers(environment, &home, &records, &mut doubtful);
+    let servers = connection::servers(environment, &home, &records, &mut doubtful);
     let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
     let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
     let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
@@ -292,36 +289,6 @@ fn parts_in(
         workspace,
         files: local_workspace,
     })
-}
-
-/// The other MCP servers of the local person. Entries that can't be used are doubtful.
-fn servers(
-    environment: &Environment,
-    home: &Home,
-    records: &Arc<dyn Records>,
-    doubtful: &mut Vec<String>,
-) -> Arc<dyn Servers> {
-    let connections = connection::connections(environment, home);
-    let left_out = connections.diagnostics.iter();
-    doubtful.extend(left_out.map(|one| format!("a connection is left out: {}", one.text())));
-    let folder = environment.user.as_deref().unwrap_or(Path::new("/"));
-    let parts = ServerParts {
-        records: Arc::clone(records),
-        processes: Arc::new(LocalProcesses),
-        secrets: {
-            let home = home.clone();
-            Arc::new(move || {
-                let key = ServerKey::of(&home);
-                let key = key.map_err(|error| PortError::Unavailable(error.to_string()))?;
-                Ok(Arc::new(key) as Arc<dyn Secrets>)
-            })
-        },
-        locks: Arc::new(connection::FileLocks::new(home.clone())),
-        environment: connection::environment(),
-        folder: folder.to_string_lossy().into_owned(),
-        default_safety: connection::default_safety(environment),
-    };
-    Arc::new(LocalServers::new(connections.declared, &parts))
 }
 
 /// Puts the tools of the person's other servers into the catalog, now and whenever they change.

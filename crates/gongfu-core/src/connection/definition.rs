@@ -42,7 +42,7 @@ pub struct Definition {
 }
 
 /// Two definitions of one tool, for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// The tool.
     pub tool: String,

@@ -32,7 +32,7 @@ pub struct PinnedTool {
 }
 
 /// The offer of a server beside the approved one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The names of tools that can be used.
     pub usable: Vec<String>,

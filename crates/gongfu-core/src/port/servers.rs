@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Pending;
@@ -29,7 +30,7 @@ pub struct ConnectionStatus {
 }
 
 /// The tools of a connection that can be called.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerTools {
     /// The connection.
     pub connection: ConnectionName,
@@ -40,7 +41,7 @@ pub struct ServerTools {
 }
 
 /// The tools that a server offers now, beside what a person approved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Discovery {
     /// The offer.
     pub offered: Vec<Definition>,
@@ -72,7 +73,7 @@ pub struct ServerCall {
 pub type Asker = Arc<dyn Fn(Value) -> Pending<'static, Option<Value>> + Send + Sync>;
 
 /// Progress of a call: how much is done, of how much if that is known, and a word about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The part that is done.
     pub done: f64,
@@ -86,7 +87,7 @@ pub struct Progress {
 pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// The answer of a tool of another server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerAnswer {
     /// Its pieces, as MCP writes content blocks.
     pub content: Vec<Value>,

@@ -141,6 +141,7 @@ fn definition_that_changes_is_hidden_until_it_is_approved_again() {
     let fixture = fixture();
     add(&fixture, "other", "none");
     approve(&fixture, "other").good();
+    end_shared(&fixture);
     fixture.write(
         "server.py",
         SERVER.replace("\"Answers its text.\"", "\"Sends it elsewhere.\""),
@@ -214,15 +215,77 @@ fn nothing_is_left_of_a_server_when_gongfu_is_killed() {
     assert!(processes(script) > 1);
     // It is killed, and can tell nobody.
     drop(client);
+    wait_until_gone(script);
+}
+
+/// Waits until no process has a word among its arguments.
+#[track_caller]
+fn wait_until_gone(word: &str) {
     let started = Instant::now();
-    while processes(script) > 0 {
+    while processes(word) > 0 {
         assert!(
             started.elapsed() < NOTICE_TIMEOUT,
             "{} are left",
-            processes(script)
+            processes(word)
         );
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// The processes that run servers for all clients of a fixture.
+fn shared(fixture: &Fixture) -> Vec<i32> {
+    let folder = std::fs::canonicalize(fixture.path("home/run")).unwrap();
+    let all = Path::new("/proc").read_dir().unwrap();
+    let here = all.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        // Its guards have the same folder.
+        let is_one = std::fs::read(path.join("cmdline"))
+            .ok()?
+            .ends_with(b"\0servers\0");
+        let is_here = is_one && std::fs::read_link(path.join("cwd")).ok()? == folder;
+        let number = path.file_name()?.to_str()?.parse().ok()?;
+        is_here.then_some(number)
+    });
+    here.collect()
+}
+
+/// Kills the process that runs servers for all clients.
+fn end_shared(fixture: &Fixture) {
+    for process in shared(fixture) {
+        let process = rustix::process::Pid::from_raw(process).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    }
+}
+
+#[test]
+fn clients_share_a_server_and_outlive_the_process_that_runs_it() {
+    let fixture = fixture();
+    add(&fixture, "stubborn", "children");
+    approve(&fixture, "stubborn").good();
+    let script = fixture.path("server.py");
+    let script = script.to_str().unwrap();
+    let (mut one, mut two) = (server(&fixture), server(&fixture));
+    let first = say(&mut one, "stubborn__pid");
+    assert_eq!(say(&mut two, "stubborn__pid"), first);
+    let called = fixture.gongfu(["tool", "call", "stubborn__pid"]).good();
+    assert_eq!(called.text().trim(), first);
+    let standalone = ["tool", "call", "stubborn__pid", "--standalone"];
+    assert_ne!(fixture.gongfu(standalone).good().text().trim(), first);
+    let [process] = shared(&fixture)[..] else {
+        panic!("{:?}", shared(&fixture));
+    };
+
+    end_shared(&fixture);
+    wait_until_gone(script);
+    let next = say(&mut two, "stubborn__pid");
+    assert_ne!(next, first);
+    assert_eq!(say(&mut one, "stubborn__pid"), next);
+    assert_ne!(shared(&fixture), [process]);
+    // A client that is killed costs the others nothing.
+    drop(one);
+    assert_eq!(say(&mut two, "stubborn__pid"), next);
+    assert_eq!(two.close().code, Some(0));
+    wait_until_gone(script);
 }
 
 /// The number of processes that have a word among their arguments.

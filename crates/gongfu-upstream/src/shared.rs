@@ -1,0 +1,188 @@
+//! One process for all clients: the servers of a person run once, however many clients use them.
+//!
+//! The process is started by the first call, and ends soon after its last client. Until then, and without it, the tools
+//! are those that a person approved, which needs no server.
+
+mod line;
+mod process;
+mod wire;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_core::connection::ConnectionName;
+use gongfu_core::port::{
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
+    Servers, SignIn,
+};
+use serde_json::Value;
+use tokio::net::UnixStream;
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, sleep};
+
+use self::line::{Line, Listeners};
+use self::wire::{Ask, Status};
+use crate::servers::LocalServers;
+
+pub use process::{Process, serve};
+
+/// The longest time that the process may take to start.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The way to the process.
+#[derive(Clone)]
+pub struct ProcessAddress {
+    /// The socket that it listens on.
+    pub socket: PathBuf,
+    /// Starts it, where nobody listens. One that is started in vain ends by itself.
+    pub start: Arc<dyn Fn() -> io::Result<()> + Send + Sync>,
+}
+
+/// The servers of a space, run by a process that other clients use as well.
+pub struct SharedServers {
+    /// The same connections, of which no server is ever started here.
+    local: LocalServers,
+    address: ProcessAddress,
+    line: Mutex<Option<Arc<Line>>>,
+    /// Counts what may change the tools that can be called.
+    version: watch::Sender<u64>,
+}
+
+impl SharedServers {
+    /// The servers of these connections, run by the process at this address.
+    pub fn new(local: LocalServers, address: ProcessAddress) -> Self {
+        Self {
+            local,
+            address,
+            line: Mutex::default(),
+            version: watch::Sender::new(0),
+        }
+    }
+
+    /// The line to the process, if it runs.
+    async fn existing(&self) -> Option<Arc<Line>> {
+        let mut line = self.line.lock().await;
+        if line.as_ref().is_none_or(|line| line.is_closed()) {
+            *line = match UnixStream::connect(&self.address.socket).await {
+                Ok(stream) => Some(Line::new(stream, self.version.clone())),
+                Err(_) => None,
+            };
+        }
+        line.clone()
+    }
+
+    /// The line to the process, which is started if it doesn't run.
+    async fn line(&self) -> Result<Arc<Line>, PortError> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        let mut pause = Duration::from_millis(5);
+        let mut is_started = false;
+        loop {
+            if let Some(line) = self.existing().await {
+                return Ok(line);
+            }
+            if Instant::now() > deadline {
+                let why =
+                    "the process for other servers doesn't start; see its log with GONGFU_LOG=info";
+                return Err(PortError::Unavailable(why.to_owned()));
+            }
+            if !is_started {
+                (self.address.start)().map_err(|error| {
+                    let why = format!("the process for other servers can't be started: {error}");
+                    PortError::Unavailable(why)
+                })?;
+                is_started = true;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(100));
+        }
+    }
+
+    async fn asked(&self, ask: Ask) -> Result<Value, PortError> {
+        let line = self.line().await?;
+        line.ask(ask, Listeners::default()).await
+    }
+}
+
+impl Servers for SharedServers {
+    fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
+        Box::pin(async move {
+            let mut all = self.local.statuses().await?;
+            let Some(line) = self.existing().await else {
+                return Ok(all);
+            };
+            let known = line.ask(Ask::Statuses, Listeners::default()).await?;
+            for known in wire::decoded::<Vec<Status>>(known)? {
+                let mut all = all.iter_mut();
+                if let Some(status) = all.find(|status| status.connection.name == known.name) {
+                    known.fill(status);
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
+        Box::pin(async move {
+            match self.existing().await {
+                Some(line) => {
+                    let tools = line.ask(Ask::Tools, Listeners::default()).await?;
+                    wire::decoded(tools)
+                }
+                None => self.local.tools().await,
+            }
+        })
+    }
+
+    fn changed(&self, since: u64) -> Pending<'_, u64> {
+        Box::pin(async move {
+            let mut version = self.version.subscribe();
+            let local = self.local.version();
+            let change = async {
+                let _ = version.wait_for(|version| *version != since).await;
+            };
+            tokio::select! {
+                () = change => {}
+                // What a person approves is seen without the process as well.
+                _ = self.local.changed(local) => self.version.send_modify(|version| *version += 1),
+            }
+            Ok(*self.version.borrow())
+        })
+    }
+
+    fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
+        let name = name.clone();
+        Box::pin(async move { wire::decoded(self.asked(Ask::Discover { name }).await?) })
+    }
+
+    fn sign_in<'a>(
+        &'a self,
+        name: &'a ConnectionName,
+        redirect: String,
+    ) -> Pending<'a, Box<dyn SignIn>> {
+        // The tokens are in a record, where the process finds them.
+        self.local.sign_in(name, redirect)
+    }
+
+    fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
+        let name = name.clone();
+        Box::pin(async move { wire::decoded(self.asked(Ask::SignOut { name }).await?) })
+    }
+
+    fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
+        Box::pin(async move {
+            let line = self.line().await?;
+            let listeners = Listeners {
+                progress: Some(call.progress),
+                asker: Some(call.ask),
+            };
+            let ask = Ask::Call {
+                connection: call.connection,
+                tool: call.tool,
+                arguments: call.arguments,
+            };
+            wire::decoded(line.ask(ask, listeners).await?)
+        })
+    }
+}

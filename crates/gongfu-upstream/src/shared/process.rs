@@ -1,0 +1,214 @@
+//! The process that runs servers for all clients of a person.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use gongfu_core::port::{Asker, PortError, ServerCall, Servers};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::wire::{self, Ask, FromProcess, Status, ToProcess};
+
+/// The interval at which the process looks whether it is still needed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// All that the process is made of.
+pub struct Process {
+    /// Accepts its clients.
+    pub listener: UnixListener,
+    /// The user whose programs may be clients.
+    pub user: u32,
+    /// The servers.
+    pub servers: Arc<dyn Servers>,
+    /// The time that it goes on without a client.
+    pub linger: Duration,
+    /// Answers whether clients still find it.
+    pub is_reachable: Box<dyn Fn() -> bool + Send>,
+}
+
+/// Serves clients until there is none for a while, or until none finds the way any more.
+///
+/// # Errors
+/// No client can be accepted.
+pub async fn serve(process: Process) -> io::Result<()> {
+    let (changed, _) = watch::channel(());
+    let clients = Arc::new(());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(follow(Arc::clone(&process.servers), changed.clone()));
+    let mut last_use = tokio::time::Instant::now();
+    loop {
+        let accepted = tokio::time::timeout(CHECK_INTERVAL, process.listener.accept()).await;
+        if Arc::strong_count(&clients) > 1 || accepted.is_ok() {
+            last_use = tokio::time::Instant::now();
+        }
+        match accepted {
+            Ok(accepted) => {
+                let (stream, _) = accepted?;
+                if stream.peer_cred()?.uid() != process.user {
+                    continue;
+                }
+                let (servers, alive) = (Arc::clone(&process.servers), Arc::clone(&clients));
+                let changes = changed.subscribe();
+                tasks.spawn(async move {
+                    client(stream, servers, changes).await;
+                    drop(alive);
+                });
+            }
+            Err(_) if last_use.elapsed() > process.linger || !(process.is_reachable)() => {
+                return Ok(());
+            }
+            Err(_) => while tasks.try_join_next().is_some() {},
+        }
+    }
+}
+
+/// Tells of every change of the tools.
+async fn follow(servers: Arc<dyn Servers>, changed: watch::Sender<()>) {
+    let mut version = 0;
+    while let Ok(next) = servers.changed(version).await {
+        version = next;
+        changed.send_replace(());
+    }
+}
+
+/// A client of the process.
+struct Client {
+    servers: Arc<dyn Servers>,
+    messages: mpsc::UnboundedSender<Vec<u8>>,
+    /// The questions that a person has not answered yet.
+    questions: Mutex<HashMap<u64, oneshot::Sender<Option<Value>>>>,
+    next: AtomicU64,
+}
+
+async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watch::Receiver<()>) {
+    let (reader, writer) = stream.into_split();
+    let (messages, queue) = mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(write(writer, queue));
+    let client = Arc::new(Client {
+        servers,
+        messages,
+        questions: Mutex::default(),
+        next: AtomicU64::new(0),
+    });
+    let teller = Arc::clone(&client);
+    tasks.spawn(async move {
+        while changes.changed().await.is_ok() {
+            teller.send(&FromProcess::Changed);
+        }
+    });
+    let mut running: HashMap<u64, AbortHandle> = HashMap::new();
+    let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
+    // With the end of the line all tasks end, and with them the calls.
+    while let Ok(Some(message)) = wire::next(&mut reader, &mut bytes).await {
+        running.retain(|_, task| !task.is_finished());
+        match message {
+            ToProcess::Ask { id, ask } => {
+                let client = Arc::clone(&client);
+                running.insert(id, tasks.spawn(async move { client.answer(id, ask).await }));
+            }
+            ToProcess::Cancel { id } => {
+                if let Some(task) = running.remove(&id) {
+                    task.abort();
+                }
+            }
+            ToProcess::Reply { number, answer } => {
+                if let Some(question) = client.questions().remove(&number) {
+                    // The call may be over.
+                    let _ = question.send(answer);
+                }
+            }
+        }
+    }
+}
+
+impl Client {
+    fn send(&self, message: &FromProcess) {
+        // A client that is gone needs nothing.
+        let _ = self.messages.send(wire::line(message));
+    }
+
+    fn questions(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Option<Value>>>> {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(self: Arc<Self>, id: u64, ask: Ask) {
+        let answer = match self.done(id, ask).await {
+            Ok(answer) => FromProcess::Answer { id, answer },
+            Err(error) => FromProcess::Failure {
+                id,
+                failure: error.into(),
+            },
+        };
+        self.send(&answer);
+    }
+
+    async fn done(self: &Arc<Self>, id: u64, ask: Ask) -> Result<Value, PortError> {
+        match ask {
+            Ask::Statuses => {
+                let all = self.servers.statuses().await?;
+                encoded(&all.into_iter().map(Status::from).collect::<Vec<_>>())
+            }
+            Ask::Tools => encoded(&self.servers.tools().await?),
+            Ask::Discover { name } => encoded(&self.servers.discover(&name).await?),
+            Ask::SignOut { name } => encoded(&self.servers.sign_out(&name).await?),
+            Ask::Call {
+                connection,
+                tool,
+                arguments,
+            } => {
+                let listener = Arc::clone(self);
+                let call = ServerCall {
+                    connection,
+                    tool,
+                    arguments,
+                    progress: Arc::new(move |progress| {
+                        listener.send(&FromProcess::Progress { id, progress });
+                    }),
+                    ask: self.asker(id),
+                };
+                encoded(&self.servers.call(call).await?)
+            }
+        }
+    }
+
+    fn asker(self: &Arc<Self>, id: u64) -> Asker {
+        let client = Arc::clone(self);
+        Arc::new(move |question| {
+            let client = Arc::clone(&client);
+            Box::pin(async move {
+                let number = client.next.fetch_add(1, Ordering::Relaxed);
+                let (answer, answered) = oneshot::channel();
+                client.questions().insert(number, answer);
+                client.send(&FromProcess::Question {
+                    id,
+                    number,
+                    question,
+                });
+                Ok(answered.await.ok().flatten())
+            })
+        })
+    }
+}
+
+fn encoded(answer: &impl Serialize) -> Result<Value, PortError> {
+    serde_json::to_value(answer).map_err(|error| PortError::Other(error.into()))
+}
+
+async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(message) = queue.recv().await {
+        if writer.write_all(&message).await.is_err() {
+            return;
+        }
+    }
+}

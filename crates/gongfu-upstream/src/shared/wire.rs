@@ -1,0 +1,165 @@
+//! The messages between a client and the process that runs servers: JSON, a line each.
+
+use std::io;
+
+use gongfu_core::connection::{ConnectionName, State};
+use gongfu_core::port::{ConnectionStatus, PortError, Progress};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
+
+/// The longest message, in bytes.
+const MAX_MESSAGE: u64 = 256 * 1024 * 1024;
+
+/// Something that a client asks for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ask {
+    Statuses,
+    Tools,
+    Discover {
+        name: ConnectionName,
+    },
+    SignOut {
+        name: ConnectionName,
+    },
+    Call {
+        connection: ConnectionName,
+        tool: String,
+        arguments: Map<String, Value>,
+    },
+}
+
+/// A message to the process.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ToProcess {
+    Ask {
+        id: u64,
+        ask: Ask,
+    },
+    /// Nobody waits for the answer any more.
+    Cancel {
+        id: u64,
+    },
+    /// The answer of a person to a question.
+    Reply {
+        number: u64,
+        answer: Option<Value>,
+    },
+}
+
+/// A message of the process.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FromProcess {
+    /// The tools may have changed.
+    Changed,
+    Answer {
+        id: u64,
+        answer: Value,
+    },
+    Failure {
+        id: u64,
+        failure: Failure,
+    },
+    Progress {
+        id: u64,
+        progress: Progress,
+    },
+    /// A server asks the person behind a call.
+    Question {
+        id: u64,
+        number: u64,
+        question: Value,
+    },
+}
+
+/// An error of the port.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Failure {
+    NotFound,
+    Denied(String),
+    OutOfReach(String),
+    Unavailable(String),
+}
+
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        match error {
+            PortError::NotFound => Self::NotFound,
+            PortError::Denied(why) => Self::Denied(why),
+            PortError::OutOfReach(why) => Self::OutOfReach(why),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for PortError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotFound => Self::NotFound,
+            Failure::Denied(why) => Self::Denied(why),
+            Failure::OutOfReach(why) => Self::OutOfReach(why),
+            Failure::Unavailable(why) => Self::Unavailable(why),
+        }
+    }
+}
+
+/// The state of a connection; the client knows the connection itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Status {
+    pub(super) name: ConnectionName,
+    state: State,
+    reason: Option<String>,
+    is_approved: bool,
+    tools: Vec<String>,
+}
+
+impl From<ConnectionStatus> for Status {
+    fn from(status: ConnectionStatus) -> Self {
+        Self {
+            name: status.connection.name,
+            state: status.state,
+            reason: status.reason,
+            is_approved: status.is_approved,
+            tools: status.tools,
+        }
+    }
+}
+
+impl Status {
+    pub(super) fn fill(self, status: &mut ConnectionStatus) {
+        status.state = self.state;
+        status.reason = self.reason;
+        status.is_approved = self.is_approved;
+        status.tools = self.tools;
+    }
+}
+
+/// A message as a line.
+pub(super) fn line(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// Reads the next message; `None` at the end.
+pub(super) async fn next<T: DeserializeOwned>(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> io::Result<Option<T>> {
+    line.clear();
+    let read = reader.take(MAX_MESSAGE).read_until(b'\n', line).await?;
+    if read == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_slice(line)?))
+}
+
+/// An answer as a value of the port.
+pub(super) fn decoded<T: DeserializeOwned>(answer: Value) -> Result<T, PortError> {
+    serde_json::from_value(answer).map_err(|error| PortError::Other(error.into()))
+}
