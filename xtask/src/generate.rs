@@ -15,6 +15,8 @@ use crate::tree::{self, Tree};
 const BY_THE_BINARY: &[(&str, &str)] = &[
     ("docs/cli.md", "cli"),
     ("docs/config.schema.json", "config-schema"),
+    ("docs/connections.schema.json", "connections-schema"),
+    (".env.example", "environment"),
     ("docs/tools.md", "tools"),
 ];
 

@@ -372,5 +372,7 @@ pub(crate) struct RunArguments {
 pub(crate) enum GeneratedFile {
     Tools,
     ConfigSchema,
+    ConnectionsSchema,
+    Environment,
     Cli,
 }

@@ -25,6 +25,7 @@ mod operate;
 mod run;
 mod search;
 mod serve;
+mod servers;
 mod skill;
 mod source;
 mod switch;
@@ -130,10 +131,7 @@ fn dispatch(
             terminal.bytes(&cli::script(shell))?;
             Ok(Outcome::Good)
         }
-        Command::Servers => {
-            crate::connection::servers::run(environment)?;
-            Ok(Outcome::Good)
-        }
+        Command::Servers => servers::run(environment),
         Command::Complete { words } => complete::run(&words, environment, terminal),
         Command::Generate { what } => generate::run(what, terminal),
     }

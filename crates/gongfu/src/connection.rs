@@ -16,6 +16,7 @@ use crate::terminal::plain;
 
 pub(crate) mod file;
 mod locks;
+pub(crate) mod schema;
 pub(crate) mod servers;
 
 use locks::FileLocks;

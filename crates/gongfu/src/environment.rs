@@ -7,6 +7,17 @@ use std::path::PathBuf;
 use gongfu_core::change::PersonalSettings;
 use gongfu_environments::ProxySettings;
 
+/// This file, whose table says what each variable is for.
+const SOURCE: &str = include_str!("environment.rs");
+
+/// The variables that have a row of their own in the table below, with their meanings.
+pub(crate) fn documented() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = SOURCE
+        .lines()
+        .filter_map(|line| line.strip_prefix("/// | `"));
+    rows.filter_map(|row| row.strip_suffix(" |")?.split_once("` | "))
+}
+
 /// The environment variables.
 ///
 /// | name | meaning |

@@ -152,15 +152,13 @@ async fn read(line: Weak<Line>, reader: OwnedReadHalf, version: watch::Sender<u6
         let Some(line) = line.upgrade() else {
             return;
         };
-        match message {
-            Ok(Some(message)) => line.receive(message, &version),
-            Ok(None) | Err(_) => {
-                line.is_closed.store(true, Ordering::Release);
-                // Dropping a request fails it.
-                line.requests().clear();
-                version.send_modify(|version| *version += 1);
-                return;
-            }
-        }
+        let Ok(Some(message)) = message else {
+            line.is_closed.store(true, Ordering::Release);
+            // Dropping a request fails it.
+            line.requests().clear();
+            version.send_modify(|version| *version += 1);
+            return;
+        };
+        line.receive(message, &version);
     }
 }

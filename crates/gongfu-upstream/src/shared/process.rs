@@ -34,7 +34,7 @@ pub struct Process {
     pub is_reachable: Box<dyn Fn() -> bool + Send>,
 }
 
-/// Serves clients until there is none for a while, or until none finds the way any more.
+/// Serves clients until nobody has come for a while, or nobody finds the way any more.
 ///
 /// # Errors
 /// No client can be accepted.

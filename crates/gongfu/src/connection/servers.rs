@@ -1,35 +1,25 @@
 //! The servers of connections: run by a process that all clients of the person use, or by this one.
 
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use gongfu_core::port::{PortError, Records, Secrets, Servers};
 use gongfu_core::skill::Digest;
 use gongfu_credentials::ServerKey;
 use gongfu_files::Home;
-use gongfu_files::disk::{Root, lock_at_once};
-use gongfu_records::FileRecords;
-use gongfu_sandbox::{LocalProcesses, leave_terminal, start_apart};
-use gongfu_upstream::{LocalServers, Process, ProcessAddress, ServerParts, SharedServers, serve};
+use gongfu_sandbox::{LocalProcesses, start_apart};
+use gongfu_upstream::{LocalServers, ProcessAddress, ServerParts, SharedServers};
 use serde_json::json;
-use tokio::net::UnixListener;
 
 use super::file::entry;
 use super::{Connections, FileLocks, connections, default_safety, environment as passed_on};
 use crate::environment::Environment;
-use crate::signal::Signals;
-use crate::wiring;
 
 /// The argument of the process that runs the servers.
 const COMMAND: &str = "servers";
 /// The folder of its socket, lock and log, in the home.
-const FOLDER: &str = "run";
-/// The time that it goes on without a client.
-const LINGER: Duration = Duration::from_secs(10);
+pub(crate) const FOLDER: &str = "run";
 /// The longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET: usize = 100;
 
@@ -52,7 +42,8 @@ pub(crate) fn servers(
     }
 }
 
-fn local(
+/// The servers of these connections, run by this process.
+pub(crate) fn local(
     environment: &Environment,
     home: &Home,
     records: &Arc<dyn Records>,
@@ -78,7 +69,7 @@ fn local(
 
 /// The name of the process: the same for all clients that would run the same servers in the same way. Another version
 /// of gongfu, connection or environment has a process of its own.
-fn name(environment: &Environment, connections: &Connections) -> Option<String> {
+pub(crate) fn name(environment: &Environment, connections: &Connections) -> Option<String> {
     let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let entries = connections.declared.iter();
     let entries = entries.map(|one| json!([one.connection.name, entry(&one.connection)]));
@@ -119,65 +110,7 @@ fn address(
     })
 }
 
-fn socket(home: &Home, name: &str) -> PathBuf {
+/// The socket of a process of this name.
+pub(crate) fn socket(home: &Home, name: &str) -> PathBuf {
     home.path().join(FOLDER).join(format!("{name}.sock"))
-}
-
-/// Runs the servers of all clients, until none needs them.
-pub(crate) fn run(environment: &Environment) -> anyhow::Result<()> {
-    leave_terminal();
-    let home = wiring::home(environment)?;
-    let connections = connections(environment, &home);
-    let name = name(environment, &connections).context("this program can't be found")?;
-    let folder = home.folder(FOLDER)?;
-    // Another one that was started at the same time is as good.
-    let Ok(_held) = lock_at_once(&folder, &format!("{name}.lock")) else {
-        return Ok(());
-    };
-    let records: Arc<dyn Records> = Arc::new(FileRecords::new(home.clone()));
-    let socket = socket(&home, &name);
-    let runtime = wiring::runtime()?;
-    let served = runtime.block_on(async {
-        let mut signals = Signals::listen();
-        let listener = listen(&folder, &socket)?;
-        let identity = identity(&socket).context("the socket is gone")?;
-        let process = Process {
-            listener,
-            // The one who made the socket is this user.
-            user: std::fs::symlink_metadata(&socket)?.uid(),
-            servers: Arc::new(local(environment, &home, &records, connections)),
-            linger: LINGER,
-            is_reachable: {
-                let socket = socket.clone();
-                Box::new(move || self::identity(&socket) == Some(identity))
-            },
-        };
-        tokio::select! {
-            served = serve(process) => anyhow::Ok(served?),
-            () = signals.next() => Ok(()),
-        }
-    });
-    // Clients that come now start another one.
-    let _ = std::fs::remove_file(&socket);
-    // Dropping the servers has begun to end their programs.
-    runtime.shutdown_timeout(Duration::from_secs(3));
-    served
-}
-
-/// Listens on a socket that only this user can reach.
-fn listen(folder: &Root, socket: &Path) -> io::Result<UnixListener> {
-    match std::fs::remove_file(socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(socket)?;
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
-    tracing::info!(folder = %folder.path().display(), "runs the servers of connections");
-    Ok(listener)
-}
-
-/// The file that a path leads to.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let file = std::fs::symlink_metadata(path).ok()?;
-    Some((file.dev(), file.ino()))
 }
