@@ -375,6 +375,8 @@ impl Link {
         self.touch();
         let pin = self.pin().await?;
         let verdict = self.judge(&pin, &session);
+        // A person may have approved something since the last look.
+        self.update(|health| health.listed(&verdict));
         let (server, protocol) = session.server();
         let offered = session.offered.borrow().clone();
         Ok(Discovery {
