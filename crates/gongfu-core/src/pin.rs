@@ -1,7 +1,10 @@
 //! The records of pins: one for each connection that a person approved.
 
 use crate::connection::{Connection, ConnectionName, ConnectionPin, Definition, PinnedTool};
-use crate::port::{PortError, RecordKey, Records, Timestamp, read_record, update_record};
+use crate::port::{
+    PortError, RecordKey, Records, Timestamp, Version, read_newer_record, read_record,
+    update_record,
+};
 
 /// Reads the pin of a connection: an empty one, where nothing is approved.
 ///
@@ -12,6 +15,18 @@ pub async fn read(
     name: &ConnectionName,
 ) -> Result<ConnectionPin, PortError> {
     read_record(records, &key(name)?).await
+}
+
+/// The same with its version; `None` where that is the known one.
+///
+/// # Errors
+/// The record can't be read; nothing is approved then.
+pub async fn read_newer(
+    records: &dyn Records,
+    name: &ConnectionName,
+    known: Option<&Version>,
+) -> Result<Option<(ConnectionPin, Option<Version>)>, PortError> {
+    read_newer_record(records, &key(name)?, known).await
 }
 
 /// Approves the target of a connection and these definitions, in place of the former ones.

@@ -37,7 +37,8 @@ pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
-    Transactions, Version, check_commit, check_entry, check_value, read_record, update_record,
+    Transactions, Version, check_commit, check_entry, check_value, read_newer_record, read_record,
+    update_record,
 };
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use servers::{

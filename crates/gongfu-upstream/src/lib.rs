@@ -7,6 +7,7 @@ mod call;
 mod client;
 mod convert;
 mod link;
+mod message_limit;
 mod parts;
 mod servers;
 mod session;

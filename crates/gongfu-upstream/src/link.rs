@@ -9,7 +9,7 @@ use gongfu_core::connection::{
 };
 use gongfu_core::pin;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, PortError, ProcessSpec, ServerAnswer, ServerCall,
+    ConnectionStatus, Discovery, PortError, ProcessSpec, ServerAnswer, ServerCall, Version,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
@@ -28,8 +28,18 @@ const IDLE: Duration = Duration::from_mins(10);
 const MAX_CALLS: usize = 32;
 /// The longest pause that a call waits for.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
+/// The longest time for which a call goes by an approval that may have ended.
+const PIN_AGE: Duration = Duration::from_millis(200);
 /// The pause before a server is tried again that stays dead.
 const GIVEN_UP: Duration = Duration::from_secs(30);
+
+/// The pin that was read last.
+#[derive(Clone)]
+struct LastPin {
+    read: Instant,
+    pin: Arc<ConnectionPin>,
+    version: Option<Version>,
+}
 
 /// A connection of a space.
 pub(crate) struct Link {
@@ -49,7 +59,8 @@ pub(crate) struct Link {
     /// Counts what may change the tools that can be called.
     version: watch::Sender<u64>,
     /// The pin by which tools were listed last.
-    seen: Mutex<Option<ConnectionPin>>,
+    seen: Mutex<Option<Arc<ConnectionPin>>>,
+    last_pin: Mutex<Option<LastPin>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
@@ -72,6 +83,7 @@ impl Link {
             calls: Semaphore::new(MAX_CALLS),
             version,
             seen: Mutex::default(),
+            last_pin: Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
@@ -86,8 +98,38 @@ impl Link {
         self.closing.send_replace(true);
     }
 
-    async fn pin(&self) -> Result<ConnectionPin, PortError> {
-        pin::read(&*self.parts.records, &self.connection().name).await
+    /// The approval of a person, as it is now.
+    async fn pin(&self) -> Result<Arc<ConnectionPin>, PortError> {
+        let read = Instant::now();
+        let known = self.last_pin();
+        let version = known.as_ref().and_then(|last| last.version);
+        let records = &*self.parts.records;
+        let newer = pin::read_newer(records, &self.connection().name, version.as_ref()).await?;
+        let (pin, version) = match (newer, known) {
+            (Some((pin, version)), _) => (Arc::new(pin), version),
+            (None, Some(known)) => (known.pin, version),
+            (None, None) => (Arc::default(), None),
+        };
+        let mut last = self.last_pin.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(LastPin {
+            read,
+            pin: Arc::clone(&pin),
+            version,
+        });
+        Ok(pin)
+    }
+
+    /// The same as it was a moment ago, for calls in a row: it may be long.
+    async fn recent_pin(&self) -> Result<Arc<ConnectionPin>, PortError> {
+        match self.last_pin() {
+            Some(last) if last.read.elapsed() < PIN_AGE => Ok(last.pin),
+            _ => self.pin().await,
+        }
+    }
+
+    fn last_pin(&self) -> Option<LastPin> {
+        let last = self.last_pin.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {
@@ -129,12 +171,12 @@ impl Link {
     }
 
     /// Returns true if a pin is another one than the last that was listed by; it is that from now on.
-    fn is_news(&self, pin: &ConnectionPin) -> bool {
+    fn is_news(&self, pin: &Arc<ConnectionPin>) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.as_ref() == Some(pin) {
             return false;
         }
-        seen.replace(pin.clone()).is_some()
+        seen.replace(Arc::clone(pin)).is_some()
     }
 
     /// The connection and its state.
@@ -276,7 +318,7 @@ impl Link {
         match trouble {
             Trouble::SignIn(challenge) => self.sign_ins().challenged(challenge).await,
             Trouble::Scope(scopes) => self.sign_ins().want(scopes).await,
-            Trouble::Unreachable(_) | Trouble::Other(_) => return false,
+            Trouble::Token(_) | Trouble::Unreachable(_) | Trouble::Other(_) => return false,
         }
         self.replace(None);
         let name = &self.connection().name;
@@ -291,7 +333,8 @@ impl Link {
             let why = "it is a program, which needs no sign-in";
             return Err(PortError::Denied(why.to_owned()));
         };
-        self.covered(&self.pin().await?)?;
+        let pin = self.pin().await?;
+        self.covered(&pin)?;
         let beginning = self.sign_ins().begin(url, redirect).await;
         beginning.map_err(PortError::Unavailable)
     }
@@ -392,7 +435,7 @@ impl Link {
 
     /// Calls a tool.
     pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, PortError> {
-        let pin = self.pin().await?;
+        let pin = self.recent_pin().await?;
         let connection = self.connection();
         let pinned = pin.tools.get(&call.tool);
         let Some(pinned) = pinned.filter(|_| connection.wants(&call.tool)) else {
@@ -402,8 +445,9 @@ impl Link {
         let mut session = self.session().await?;
         self.offers(&session, &call.tool, &pinned.digest)?;
         let mut answer = self.asked(&session, call.clone()).await;
-        if let (true, Err(CallError::Unanswered(_))) = (self.is_outdated(&session).await, &answer) {
-            // A person signed in since; the server took nothing without that.
+        // Without a sign-in nothing was done.
+        let is_unsigned = matches!(&answer, Err(CallError::Unanswered(why)) if why.is_of_sign_in());
+        if is_unsigned && self.is_outdated(&session).await {
             self.replace(None);
             session = self.session().await?;
             self.offers(&session, &call.tool, &pinned.digest)?;
@@ -441,9 +485,9 @@ impl Link {
         let answer = session.call(call).await;
         self.touch();
         let outcome = match &answer {
-            Err(CallError::Unanswered(Trouble::Other(_) | Trouble::Unreachable(_))) => {
-                Outcome::Failed
-            }
+            Err(CallError::Unanswered(
+                Trouble::Token(_) | Trouble::Unreachable(_) | Trouble::Other(_),
+            )) => Outcome::Failed,
             _ => Outcome::Answered(started.elapsed()),
         };
         self.update(|health| health.called(outcome));

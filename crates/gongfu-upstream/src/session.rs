@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gongfu_core::connection::{PinnedTool, Url};
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::convert;
+use crate::message_limit::{MAX_MESSAGE, MessageLimit};
 use crate::sign_in::SignIns;
 use crate::trouble::Trouble;
 use crate::web;
@@ -31,6 +33,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The limits of a list of tools.
 const MAX_TOOLS: usize = 20_000;
 const MAX_PAGES: usize = 2_000;
+/// Why a session ended that sent too much at once.
+const TOO_LONG: &str = "it sent a message of more than 64 MiB";
 /// The longest line of standard error that is logged, in bytes.
 const MAX_LINE: usize = 4_096;
 
@@ -39,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) service: RunningService<RoleClient, Client>,
     /// The reason of its end, once it has ended.
     end: watch::Receiver<Option<String>>,
+    /// True once it sent a message that is too long.
+    is_exceeded: Arc<AtomicBool>,
     /// The client that was signed in when it started, if one was.
     pub(crate) client: Option<String>,
     /// The tools that the server offers, by name.
@@ -81,8 +87,19 @@ impl Session {
             drop(hold);
             ended.send_replace(Some(end));
         });
-        let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input);
-        Self::start(transport, lifecycle(), receiver, None).await
+        let (output, is_exceeded) = MessageLimit::new(output, MAX_MESSAGE);
+        let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input)
+            .with_max_line_length(usize::MAX);
+        let session = Self::start(transport, lifecycle(), receiver, None).await;
+        let mut session = session.map_err(|trouble| {
+            if is_exceeded.load(Ordering::Acquire) {
+                Trouble::Other(TOO_LONG.to_owned())
+            } else {
+                trouble
+            }
+        })?;
+        session.is_exceeded = is_exceeded;
+        Ok(session)
     }
 
     /// Begins a session at an address.
@@ -149,6 +166,7 @@ impl Session {
         let session = Self {
             service,
             end,
+            is_exceeded: Arc::default(),
             client,
             offered: watch::Sender::new(Arc::default()),
         };
@@ -259,11 +277,19 @@ impl Session {
         tokio::select! {
             biased;
             end = ended_of(&mut end) => end,
-            () = closed => match soon_ended(&mut end.clone()).await {
+            () = closed => match self.end_within(&mut end.clone()).await {
                 Some(end) => end,
                 None => "it closed its output".to_owned(),
             },
         }
+    }
+
+    /// Why it ended, where that is known within a moment.
+    async fn end_within(&self, end: &mut watch::Receiver<Option<String>>) -> Option<String> {
+        if self.is_exceeded.load(Ordering::Acquire) {
+            return Some(TOO_LONG.to_owned());
+        }
+        soon_ended(end).await
     }
 
     /// Returns true once it can't be used any more.
@@ -311,7 +337,7 @@ impl Session {
             ServiceError::TransportClosed | ServiceError::TransportSend(_)
         );
         let end = if is_over {
-            soon_ended(&mut self.end.clone()).await
+            self.end_within(&mut self.end.clone()).await
         } else {
             None
         };

@@ -24,6 +24,8 @@ pub(crate) enum Trouble {
     SignIn(String),
     /// A person must sign in again, for more scopes.
     Scope(String),
+    /// The token of a sign-in can't be had now, for people.
+    Token(String),
     /// There is no way to its address, for people.
     Unreachable(String),
     /// Anything else, for people.
@@ -31,6 +33,11 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
+    /// Returns true if the server did nothing, because of the sign-in.
+    pub(crate) fn is_of_sign_in(&self) -> bool {
+        matches!(self, Self::SignIn(_) | Self::Scope(_) | Self::Token(_))
+    }
+
     fn of(error: &(dyn Error + 'static)) -> Self {
         if let Some(refusal) = cause::<InsufficientScopeError>(error) {
             return Self::Scope(refusal.required_scope.clone().unwrap_or_default());
@@ -38,8 +45,10 @@ impl Trouble {
         if let Some(refusal) = cause::<AuthRequiredError>(error) {
             return Self::SignIn(refusal.www_authenticate_header.clone());
         }
-        if matches!(cause(error), Some(AuthError::AuthorizationRequired)) {
-            return Self::SignIn(String::new());
+        match cause::<AuthError>(error) {
+            Some(AuthError::AuthorizationRequired) => return Self::SignIn(String::new()),
+            Some(error) => return Self::Token(words(&chain(error))),
+            None => {}
         }
         if let Some(StreamableHttpError::Client(error)) = cause::<HttpError>(error) {
             // The error itself repeats the address, in which there may be a secret.
@@ -84,6 +93,9 @@ impl From<Trouble> for PortError {
             Trouble::Scope(scope) => Self::OutOfReach(format!(
                 "it asks for more rights than the sign-in has: {scope}"
             )),
+            Trouble::Token(why) => {
+                Self::Unavailable(format!("its sign-in can't be refreshed now: {why}"))
+            }
             Trouble::Unreachable(why) => {
                 Self::Unavailable(format!("its address can't be reached: {why}"))
             }

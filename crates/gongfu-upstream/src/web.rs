@@ -214,6 +214,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use gongfu_core::connection::Url;
+    use http::HeaderName;
 
     use super::{Reach, headers};
 
@@ -278,6 +279,6 @@ mod tests {
         );
         url.headers.insert("X-Key".to_owned(), "s3cret".to_owned());
         let sent = headers(&url).unwrap();
-        assert!(sent["x-key"].is_sensitive());
+        assert!(sent[&HeaderName::from_static("x-key")].is_sensitive());
     }
 }

@@ -256,16 +256,36 @@ where
     )))
 }
 
+/// Reads a record as [`read_record`] does, with its version; `None` where that is the known one. A long value is so
+/// parsed once.
+///
+/// # Errors
+/// Those of [`read_record`].
+pub async fn read_newer_record<T: DeserializeOwned + Default>(
+    records: &dyn Records,
+    key: &RecordKey,
+    known: Option<&Version>,
+) -> Result<Option<(T, Option<Version>)>, PortError> {
+    match records.get(key).await? {
+        Some(record) if Some(&record.version) == known => Ok(None),
+        Some(record) => Ok(Some((parsed(&record)?, Some(record.version)))),
+        None => Ok(Some((T::default(), None))),
+    }
+}
+
 async fn versioned<T: DeserializeOwned + Default>(
     records: &dyn Records,
     key: &RecordKey,
 ) -> Result<(T, Option<Version>), PortError> {
-    let Some(record) = records.get(key).await? else {
-        return Ok((T::default(), None));
-    };
-    let value = serde_json::from_slice(&record.value)
-        .map_err(|error| PortError::Unavailable(unreadable(&record.place, &error)))?;
-    Ok((value, Some(record.version)))
+    match records.get(key).await? {
+        Some(record) => Ok((parsed(&record)?, Some(record.version))),
+        None => Ok((T::default(), None)),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(record: &Record) -> Result<T, PortError> {
+    serde_json::from_slice(&record.value)
+        .map_err(|error| PortError::Unavailable(unreadable(&record.place, &error)))
 }
 
 /// Why a record isn't such a value. One with more in it than this version knows isn't damaged: nobody should
