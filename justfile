@@ -213,6 +213,15 @@ prove-kills *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_kills.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove that another MCP server that misbehaves costs its own tools only, and that nothing is left of it
+prove-faults *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_faults.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same without what takes minutes
+prove-faults-short: programs
+    {{ python }} scripts/prove_faults.py --gongfu target/debug/gongfu --short
+
 # Measure a server with 10,000 users of 10 skills each, beside one with 10 users
 prove-scale *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -390,7 +399,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc guides clients replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:
