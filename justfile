@@ -245,6 +245,15 @@ prove-faults *ARGUMENTS:
 prove-faults-short: programs
     {{ python }} scripts/prove_faults.py --gongfu target/debug/gongfu --short
 
+# Prove that real MCP servers work through gongfu as they do alone, however they are connected and whoever calls
+prove-servers *ARGUMENTS: servers
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_servers.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same for two ways of connecting
+prove-servers-short: programs servers
+    {{ python }} scripts/prove_servers.py --gongfu target/debug/gongfu --short
+
 # Measure a server with 10,000 users of 10 skills each, beside one with 10 users
 prove-scale *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -422,7 +431,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients prove-servers-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:
