@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import http.client
 import json
 import os
 import subprocess
@@ -33,13 +32,12 @@ from typing import Any
 
 from clients import REPOSITORY, binary
 from server import Server
-from stdio_client import ANSWER, VERSION, StdioClient
+from stdio_client import StdioClient
+from surfaces import PROGRESS, Commands, Rest, Result, Stdio, Surface, Web, plain
 
-Result = dict[str, Any]
 # The value of the input of VS Code, which is a variable of that name.
 INPUT, TOKEN = "input:token", "a b ü"
 NEEDS_PERSON = "APPROVAL_REQUIRED"
-PROGRESS = ("everything__trigger-long-running-operation", {"duration": 0.6, "steps": 3})
 
 
 @dataclass
@@ -50,7 +48,7 @@ class Real:
     command: list[str]
     calls: list[tuple[str, dict[str, Any]]]
     guarded: tuple[str, dict[str, Any], str]
-    # Tools that the seed's form lists for it; None for all.
+    # The tools that its entry of a file lists; None for all.
     wanted: list[str] | None = None
     tools: list[str] = field(default_factory=list)
     answers: list[Result] = field(default_factory=list)
@@ -60,143 +58,6 @@ class Real:
         with StdioClient(self.command, variables, folder) as client:
             self.tools = sorted(tool["name"] for tool in client.tools())
             self.answers = [plain(client.call(tool, arguments)["result"]) for tool, arguments in self.calls]
-
-
-def plain(result: Result) -> Result:
-    """An answer without what may be said in several ways."""
-    kinds: dict[bool, list[Any]] = {True: [], False: []}
-    for block in result["content"]:
-        is_text = block["type"] == "text" and block.keys() == {"type", "text"}
-        kinds[is_text].append(block["text"] if is_text else block)
-    return {"text": "\n".join(kinds[True]), "blocks": kinds[False], "data": result.get("structuredContent"), "failed": bool(result.get("isError"))}
-
-
-class Surface:
-    """A way to call gongfu's tools."""
-
-    name = ""
-    has_person = False
-
-    def tools(self) -> list[str]:
-        raise NotImplementedError
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
-        """The plain answer, or a table with the code of a refusal."""
-        raise NotImplementedError
-
-
-def of_mcp(answer: Result) -> Result:
-    if "error" in answer:
-        return {"code": answer["error"].get("data", {}).get("code", answer["error"])}
-    structured = answer["result"].get("structuredContent") or {}
-    return {"code": structured["code"]} if answer["result"].get("isError") and "code" in structured else plain(answer["result"])
-
-
-class Stdio(Surface):
-    name = "MCP, stdio"
-
-    def __init__(self, client: StdioClient) -> None:
-        self.client = client
-
-    def tools(self) -> list[str]:
-        return [tool["name"] for tool in self.client.tools()]
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
-        return of_mcp(self.client.call(tool, arguments))
-
-    def progress(self) -> list[float]:
-        """The progress that a call tells before its answer."""
-        before = len(self.client.notifications)
-        params = {"name": PROGRESS[0], "arguments": PROGRESS[1], "_meta": {"progressToken": "stdio"}}
-        self.client.request("tools/call", params)
-        return told(self.client.notifications[before:], "stdio")
-
-
-def told(notifications: list[Result], token: str) -> list[float]:
-    progress = [one["params"] for one in notifications if one["method"] == "notifications/progress"]
-    return [one["progress"] for one in progress if one["progressToken"] == token]
-
-
-class Web(Surface):
-    """MCP over HTTP."""
-
-    name = "MCP, HTTP"
-
-    def __init__(self, url: str) -> None:
-        self.address = url.removeprefix("http://").removesuffix("/mcp")
-        self.session = ""
-        self.number = 0
-        about = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}
-        self.request("initialize", about)
-
-    def request(self, method: str, params: dict[str, Any]) -> list[Result]:
-        """The messages of an answer, the answer itself last."""
-        self.number += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        headers = {"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": VERSION}
-        headers |= {"mcp-session-id": self.session} if self.session else {}
-        connection = http.client.HTTPConnection(self.address, timeout=ANSWER)
-        connection.request("POST", "/mcp", body.encode(), headers)
-        answer = connection.getresponse()
-        self.session = self.session or answer.getheader("mcp-session-id", "")
-        text = answer.read().decode()
-        connection.close()
-        if "event-stream" not in answer.getheader("content-type", ""):
-            return [json.loads(text)]
-        lines = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
-        return [json.loads(line) for line in lines if line]
-
-    def tools(self) -> list[str]:
-        return [tool["name"] for tool in self.request("tools/list", {})[-1]["result"]["tools"]]
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
-        return of_mcp(self.request("tools/call", {"name": tool, "arguments": arguments})[-1])
-
-    def progress(self) -> list[float]:
-        params = {"name": PROGRESS[0], "arguments": PROGRESS[1], "_meta": {"progressToken": "web"}}
-        return told(self.request("tools/call", params)[:-1], "web")
-
-
-class Rest(Surface):
-    name = "REST"
-
-    def __init__(self, url: str) -> None:
-        self.address = url.removeprefix("http://").removesuffix("/mcp")
-
-    def send(self, method: str, path: str, body: Any = None) -> Result:
-        connection = http.client.HTTPConnection(self.address, timeout=ANSWER)
-        connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), {"content-type": "application/json"})
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
-        return answer
-
-    def is_there(self) -> bool:
-        return "items" in self.send("GET", "/tools")
-
-    def tools(self) -> list[str]:
-        return [tool["name"] for tool in self.send("GET", "/tools")["items"]]
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
-        answer = self.send("POST", f"/tools/{tool}", arguments)
-        if "code" in answer:
-            return {"code": answer["code"]}
-        return {"text": answer["text"], "blocks": answer.get("blocks", []), "data": answer.get("data"), "failed": answer.get("is_error", False)}
-
-
-class Commands(Surface):
-    name = "command line"
-    has_person = True
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    def tools(self) -> list[str]:
-        return [tool["name"] for tool in json.loads(self.world.run("tool", "list", "--json").stdout)]
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Result:
-        run = self.world.run("tool", "call", tool, json.dumps(arguments), "--json")
-        answer = json.loads(run.stdout)
-        return {"code": answer["error"]["code"]} if "error" in answer else plain(answer)
 
 
 class World:
@@ -343,7 +204,7 @@ def proved(way: str, world: World, servers: list[Real]) -> list[str]:
     with StdioClient([str(world.gongfu), "mcp"], world.variables, world.folder) as client, Server(
         world.gongfu, "serve", variables=world.variables, folder=world.folder
     ) as web:
-        surfaces: list[Surface] = [Stdio(client), Web(web.url), Commands(world)]
+        surfaces: list[Surface] = [Stdio(client), Web(web.url), Commands(world.run)]
         rest = Rest(web.url)
         surfaces += [rest] if rest.is_there() else []
         for surface in surfaces:
