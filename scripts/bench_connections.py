@@ -3,8 +3,8 @@
 
     bench_connections.py [--gongfu BIN] [--tools FOLDER] [--seconds N] [--rounds N]
 
-Two servers on standard input and output: one that does as little as it can (quick_server.py), and the server-everything
-of the protocol's authors. Each is called directly, through gongfu on standard input and output and over HTTP, and through
+Three servers on standard input and output: one that does as little as it can (quick_server.py), the same with a
+millisecond of work in each call, and the server-everything of the protocol's authors. Each is called directly, through gongfu on standard input and output and over HTTP, and through
 FastMCP's proxy and mcp-proxy; one call after another, and with 16 in flight, which over HTTP are as many connections. All
 take turns, for so many rounds. The clients write requests and read answers as they are on the wire.
 
@@ -299,7 +299,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each is measured in a round")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    servers = {"a quick server": [sys.executable, str(SCRIPTS / "quick_server.py")]}
+    quick = [sys.executable, str(SCRIPTS / "quick_server.py")]
+    servers = {"a quick server": quick, "1 ms a call": [*quick, "1"]}
     everything = options.tools / "node_modules" / ".bin" / "mcp-server-everything"
     if everything.exists():
         servers["server-everything"] = [str(everything), "stdio"]
@@ -315,7 +316,7 @@ def main() -> int:
                         client.measure(way.tool, min(0.5, options.seconds), 1)  # The server is started, and everything is warm.
                         way.single.append(client.measure(way.tool, options.seconds, 1))
                         way.many.append(client.measure(way.tool, options.seconds, MANY))
-            print(f"\n{title:<24} {'calls/s':>9} {'of direct':>10}   {f'{MANY} at once':>10} {'of direct':>10}")
+            print(f"\n{title:<24} {'calls/s':>9} {'of direct':>10}   {f'{MANY} at once':>10} {'of direct':>10}", flush=True)
             first = measured[0]
             for way in measured:
                 single, many = median(way.single), median(way.many)

@@ -1,17 +1,23 @@
 """An MCP server on standard input and output that does as little as it can, so that a measurement is of what stands before it.
 
+    quick_server.py [MILLISECONDS]     how long it waits in each call, one after another
+
 Its tool `echo` answers `Echo: ` and its `message`, as that of the server-everything does.
 """
 
 import json
 import sys
+import time
 
+WAIT = float(sys.argv[1]) / 1000 if len(sys.argv) > 1 else 0.0
 SCHEMA = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 ECHO = {"name": "echo", "description": "Answers its message.", "inputSchema": SCHEMA}
 
 
 def result(method: str, params: dict) -> dict | None:
     if method == "tools/call":
+        if WAIT:
+            time.sleep(WAIT)
         return {"content": [{"type": "text", "text": f"Echo: {params['arguments']['message']}"}]}
     if method == "initialize":
         about = {"name": "quick", "version": "1"}
