@@ -100,6 +100,11 @@ bench-records *ARGUMENTS:
 bench-sandbox *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-sandbox {{ ARGUMENTS }}
 
+# Measure the calls of another server directly and through gongfu, beside the proxies of FastMCP and mcp-proxy
+bench-connections *ARGUMENTS: servers
+    cargo build --quiet --profile dist --package gongfu
+    {{ python }} scripts/bench_connections.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
+
 # Measure what a run costs by the number of files that it changes; `--before BIN` compares with another gongfu
 bench-changes *ARGUMENTS:
     cargo build --quiet --profile dist --package gongfu
@@ -212,6 +217,42 @@ prove-inputs *ARGUMENTS:
 prove-kills *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_kills.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# Install the servers of others that the checks connect to, and a proxy to measure beside, below .tools/servers
+[private]
+servers:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    servers={{ tools }}/servers
+    want="$servers $(cat scripts/server_programs/{package.json,.npmrc,requirements-*.txt} | cksum)"
+    [[ $(cat "$servers/.installed" 2>/dev/null) == "$want" ]] && exit
+    rm -rf "$servers" && mkdir -p "$servers"
+    cp scripts/server_programs/{package.json,.npmrc} "$servers/"
+    (cd "$servers" && npm install --no-package-lock --loglevel=error)
+    for name in git proxy; do
+      python3 -m venv "$servers/$name"
+      "$servers/$name/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --requirement "scripts/server_programs/requirements-$name.txt"
+    done
+    printf '%s\n' "$want" >"$servers/.installed"
+
+# Prove that another MCP server that misbehaves costs its own tools only, and that nothing is left of it
+prove-faults *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_faults.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same without what takes minutes
+prove-faults-short: programs
+    {{ python }} scripts/prove_faults.py --gongfu target/debug/gongfu --short
+
+# Prove that real MCP servers work through gongfu as they do alone, however they are connected and whoever calls
+prove-servers *ARGUMENTS: servers
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_servers.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same for two ways of connecting
+prove-servers-short: programs servers
+    {{ python }} scripts/prove_servers.py --gongfu target/debug/gongfu --short
 
 # Measure a server with 10,000 users of 10 skills each, beside one with 10 users
 prove-scale *ARGUMENTS:
@@ -391,7 +432,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc guides clients replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients prove-servers-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:
