@@ -339,6 +339,7 @@ clients *ARGUMENTS: programs
 conformance *ARGUMENTS: programs
     {{ python }} scripts/conformance.py --self-test
     {{ python }} scripts/conformance.py {{ ARGUMENTS }}
+    {{ python }} scripts/conformance_clients.py
 
 # Ask a server with accounts for one user's data as another: every route, every tool
 isolation *ARGUMENTS: programs

@@ -75,8 +75,8 @@ pub struct Question {
 /// True if the person behind a call answered; that may take as long as a person takes.
 pub type Asking<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
-/// An answer to another server's question, as MCP writes the result of an elicitation.
-pub type Elicited<'a> = Pin<Box<dyn Future<Output = Option<Value>> + Send + 'a>>;
+/// The answer to another server's question, as MCP writes the result of an elicitation.
+pub type Elicitation<'a> = Pin<Box<dyn Future<Output = Option<Value>> + Send + 'a>>;
 
 /// The surface's end of a call.
 pub trait EventSink: Send + Sync {
@@ -91,7 +91,7 @@ pub trait EventSink: Send + Sync {
 
     /// Shows the person behind the call a question of another server, as MCP writes an elicitation.
     /// `None` where nobody can be asked.
-    fn elicit(&self, _question: Value) -> Elicited<'_> {
+    fn elicit(&self, _question: Value) -> Elicitation<'_> {
         Box::pin(std::future::ready(None))
     }
 

@@ -15,7 +15,7 @@ use gongfu_core::sandbox::{Contact, Input};
 use gongfu_core::skill::Digest;
 use serde_json::Value;
 
-use crate::call::{Asking, Call, Event, EventSink, Events, Proposal, Question};
+use crate::call::{Asking, Call, Elicitation, Event, EventSink, Events, Proposal, Question};
 use crate::error::ToolError;
 use crate::error_code::ErrorCode;
 use crate::problem::Problem;
@@ -315,6 +315,10 @@ impl EventSink for FactRecorder {
 
     fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
         Box::pin(self.events.ask(question))
+    }
+
+    fn elicit(&self, question: Value) -> Elicitation<'_> {
+        Box::pin(self.events.elicit(question))
     }
 
     fn input(&self) -> Input {

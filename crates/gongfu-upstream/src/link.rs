@@ -274,7 +274,7 @@ impl Link {
     /// Notes that a person must sign in, where that is the trouble. Nothing is tried again before the next call.
     async fn unsigned(&self, trouble: &Trouble) -> bool {
         match trouble {
-            Trouble::SignIn => {}
+            Trouble::SignIn(challenge) => self.sign_ins().challenged(challenge).await,
             Trouble::Scope(scopes) => self.sign_ins().want(scopes).await,
             Trouble::Unreachable(_) | Trouble::Other(_) => return false,
         }

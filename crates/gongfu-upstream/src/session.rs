@@ -82,7 +82,7 @@ impl Session {
             ended.send_replace(Some(end));
         });
         let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input);
-        Self::start(transport, receiver, None).await
+        Self::start(transport, lifecycle(), receiver, None).await
     }
 
     /// Begins a session at an address.
@@ -90,6 +90,21 @@ impl Session {
     /// # Errors
     /// Why there can't be one.
     pub(crate) async fn of_url(url: &Url, sign_ins: &SignIns) -> Result<Self, Trouble> {
+        let preferred = Self::of_url_in(url, sign_ins, lifecycle()).await;
+        match preferred {
+            // Some older servers answer a question that they don't know as if they did.
+            Err(Trouble::Other(_)) => {
+                Self::of_url_in(url, sign_ins, ClientLifecycleMode::Initialize).await
+            }
+            preferred => preferred,
+        }
+    }
+
+    async fn of_url_in(
+        url: &Url,
+        sign_ins: &SignIns,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<Self, Trouble> {
         let (client, reach) = web::client(url).map_err(Trouble::Other)?;
         let signed_in = sign_ins.client().await;
         let manager = sign_ins.manager(url, client.clone(), reach).await;
@@ -101,11 +116,12 @@ impl Session {
         let (ended, receiver) = watch::channel(None);
         // It has no end of its own: it is over once nobody holds it.
         tokio::spawn(async move { ended.closed().await });
-        Self::start(transport, receiver, signed_in).await
+        Self::start(transport, lifecycle, receiver, signed_in).await
     }
 
     async fn start<T, E, A>(
         transport: T,
+        lifecycle: ClientLifecycleMode,
         mut end: watch::Receiver<Option<String>>,
         client: Option<String>,
     ) -> Result<Self, Trouble>
@@ -113,14 +129,7 @@ impl Session {
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let connecting = serve_client_with_lifecycle(
-            Client::default(),
-            transport,
-            ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: Some(ProtocolVersion::V_2025_11_25),
-            },
-        );
+        let connecting = serve_client_with_lifecycle(Client::default(), transport, lifecycle);
         let service = tokio::select! {
             biased;
             connected = tokio::time::timeout(START_TIMEOUT, connecting) => match connected {
@@ -307,6 +316,14 @@ impl Session {
             None
         };
         end.map_or_else(|| Trouble::from(error), Trouble::Other)
+    }
+}
+
+/// The newest revision that a server speaks.
+fn lifecycle() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
 }
 

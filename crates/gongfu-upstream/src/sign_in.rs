@@ -31,7 +31,7 @@ const CLIENT_NAME: &str = "gongfu";
 /// A record as it is stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sealed {
+struct SignInRecord {
     /// The sign-in, encrypted, in base64.
     sealed: String,
 }
@@ -48,6 +48,8 @@ struct SignIn {
     credentials: Option<StoredCredentials>,
     /// Scopes that the server asked for since.
     wanted: Vec<String>,
+    /// The last challenge of the server, which says where to sign in.
+    challenge: Option<String>,
 }
 
 /// The sign-in of one connection, wherever it is used.
@@ -64,7 +66,7 @@ impl SignIns {
         Ok(RecordKey::new(format!("sign-ins/{}", self.connection))?)
     }
 
-    fn opened(&self, record: &Sealed) -> Result<SignIn, PortError> {
+    fn opened(&self, record: &SignInRecord) -> Result<SignIn, PortError> {
         if record.sealed.is_empty() {
             return Ok(SignIn::default());
         }
@@ -77,13 +79,13 @@ impl SignIns {
     }
 
     async fn read(&self) -> Result<SignIn, PortError> {
-        let record: Sealed = read_record(&*self.records, &self.key()?).await?;
+        let record: SignInRecord = read_record(&*self.records, &self.key()?).await?;
         self.opened(&record)
     }
 
     async fn update(&self, mut change: impl FnMut(&mut SignIn) + Send) -> Result<(), PortError> {
         let key = self.key()?;
-        let updating = update_record(&*self.records, &key, |record: &mut Sealed| {
+        let updating = update_record(&*self.records, &key, |record: &mut SignInRecord| {
             let mut sign_in = self.opened(record)?;
             change(&mut sign_in);
             let text = serde_json::to_vec(&sign_in);
@@ -113,6 +115,15 @@ impl SignIns {
         });
         if let Err(error) = update.await {
             tracing::warn!(connection = %self.connection, "its scopes can't be stored: {error}");
+        }
+    }
+
+    /// Notes the challenge of a server, for the next sign-in.
+    pub(crate) async fn challenged(&self, challenge: &str) {
+        let given = (!challenge.is_empty()).then(|| challenge.to_owned());
+        let update = self.update(|sign_in| sign_in.challenge.clone_from(&given));
+        if let Err(error) = update.await {
+            tracing::warn!(connection = %self.connection, "its challenge can't be stored: {error}");
         }
     }
 
@@ -174,7 +185,9 @@ impl SignIns {
         let (client, reach) = web::client(url)?;
         let beginning = async {
             let mut manager = self.empty_manager(url, client, reach).await?;
-            let found = manager.resolve_metadata().await?;
+            let challenge = self.read().await.map_err(stored)?.challenge;
+            let found = manager.resolve_metadata_from_challenge(challenge.as_deref());
+            let found = found.await?;
             let is_found = found.source.is_discovered();
             let takes_documents = found
                 .metadata
@@ -198,9 +211,13 @@ impl SignIns {
             } else {
                 let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
                 let registering = manager.register_client(CLIENT_NAME, &redirect, &scopes);
-                let config = registering.await.map_err(|error| match is_found {
-                    true => error,
-                    false => AuthError::NoAuthorizationSupport,
+                let config = registering.await;
+                let config = config.map_err(|error| {
+                    if is_found {
+                        error
+                    } else {
+                        AuthError::NoAuthorizationSupport
+                    }
                 })?;
                 request = request.with_preregistered_client(config.client_id);
                 secret = config.client_secret;
@@ -309,6 +326,7 @@ impl port::SignIn for Login {
                 sign_in.client_secret.clone_from(&self.client_secret);
                 sign_in.redirect.clone_from(&self.session.redirect_uri);
                 sign_in.wanted.clear();
+                sign_in.challenge = None;
             });
             update.await
         })

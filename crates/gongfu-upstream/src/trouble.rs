@@ -20,8 +20,8 @@ type HttpError = StreamableHttpError<reqwest::Error>;
 /// Why a server gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// A person must sign in.
-    SignIn,
+    /// A person must sign in; the challenge of the server (RFC 9110, `WWW-Authenticate`).
+    SignIn(String),
     /// A person must sign in again, for more scopes.
     Scope(String),
     /// There is no way to its address, for people.
@@ -35,10 +35,11 @@ impl Trouble {
         if let Some(refusal) = cause::<InsufficientScopeError>(error) {
             return Self::Scope(refusal.required_scope.clone().unwrap_or_default());
         }
-        let is_unsigned = cause::<AuthRequiredError>(error).is_some()
-            || matches!(cause(error), Some(AuthError::AuthorizationRequired));
-        if is_unsigned {
-            return Self::SignIn;
+        if let Some(refusal) = cause::<AuthRequiredError>(error) {
+            return Self::SignIn(refusal.www_authenticate_header.clone());
+        }
+        if matches!(cause(error), Some(AuthError::AuthorizationRequired)) {
+            return Self::SignIn(String::new());
         }
         if let Some(StreamableHttpError::Client(error)) = cause::<HttpError>(error) {
             // The error itself repeats the address, in which there may be a secret.
@@ -76,7 +77,7 @@ impl From<&ClientInitializeError> for Trouble {
 impl From<Trouble> for PortError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::SignIn => Self::OutOfReach("a person must sign in there".to_owned()),
+            Trouble::SignIn(_) => Self::OutOfReach("a person must sign in there".to_owned()),
             Trouble::Scope(scope) if scope.is_empty() => {
                 Self::OutOfReach("it asks for more rights than the sign-in has".to_owned())
             }

@@ -208,3 +208,76 @@ pub(crate) fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) ->
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gongfu_core::connection::Url;
+
+    use super::{Reach, headers};
+
+    fn url(url: &str, is_private: bool) -> Url {
+        Url {
+            url: url.to_owned(),
+            headers: BTreeMap::new(),
+            is_private,
+            client: None,
+        }
+    }
+
+    #[test]
+    fn number_in_an_approved_address_counts_as_allowed_and_a_name_does_not() {
+        for (text, is_private, reach) in [
+            ("https://mcp.example.com/mcp", false, Reach::Public),
+            ("https://8.8.8.8/mcp", false, Reach::Public),
+            ("http://localhost:3000/mcp", false, Reach::Machine),
+            ("http://127.0.0.1:3000/mcp", false, Reach::Machine),
+            ("http://[::1]:3000/mcp", false, Reach::Machine),
+            ("http://10.1.2.3/mcp", false, Reach::Network),
+            ("https://mcp.corp/mcp", true, Reach::Network),
+        ] {
+            assert_eq!(Reach::of(&url(text, is_private)), Ok(reach), "{text}");
+        }
+        assert!(Reach::of(&url("https://[::1", false)).is_err());
+    }
+
+    #[test]
+    fn only_addresses_within_reach_are_allowed() {
+        for (address, public, machine, network) in [
+            ("8.8.8.8", true, true, true),
+            ("127.0.0.1", false, true, true),
+            ("::1", false, true, true),
+            ("10.1.2.3", false, false, true),
+            ("fd00::1", false, false, true),
+            ("169.254.169.254", false, false, false),
+            ("::ffff:169.254.169.254", false, false, false),
+            ("0.0.0.0", false, false, false),
+        ] {
+            let address = address.parse().unwrap();
+            let allowed = [Reach::Public, Reach::Machine, Reach::Network];
+            let allowed = allowed.map(|reach| reach.allows(address));
+            assert_eq!(allowed, [public, machine, network], "{address}");
+        }
+        let metadata = "http://169.254.169.254/latest".parse().unwrap();
+        assert!(Reach::Network.check(&metadata).is_err());
+        let loopback = "http://[::1]/register".parse().unwrap();
+        assert!(Reach::Public.check(&loopback).is_err());
+        assert!(Reach::Machine.check(&loopback).is_ok());
+    }
+
+    #[test]
+    fn header_that_cannot_be_sent_is_refused_without_its_value() {
+        let mut url = url("https://mcp.example.com/mcp", false);
+        url.headers
+            .insert("X-Key".to_owned(), "s3cret\n".to_owned());
+        let error = headers(&url).unwrap_err();
+        assert!(
+            error.contains("X-Key") && !error.contains("s3cret"),
+            "{error}"
+        );
+        url.headers.insert("X-Key".to_owned(), "s3cret".to_owned());
+        let sent = headers(&url).unwrap();
+        assert!(sent["x-key"].is_sensitive());
+    }
+}

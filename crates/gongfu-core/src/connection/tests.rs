@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Connection, ConnectionName, ConnectionPin, Definition, Entry, FileKind, Health, Outcome,
-    PinnedTool, Program, Reading, State, Target, Verdict, expand, read, wire_name,
+    Connection, ConnectionName, ConnectionPin, Definition, Entry, FileKind, Health, OAuthClient,
+    Outcome, PinnedTool, Program, Reading, State, Target, Verdict, expand, read, wire_name,
 };
 use crate::capability::Safety;
 
@@ -447,4 +447,56 @@ fn restarts_are_bounded_and_ever_later() {
     assert_eq!(end(&mut health, 59), None);
     health.connected(&Verdict::default());
     assert_eq!(end(&mut health, 60), pauses.first().copied());
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+#[test]
+fn client_of_a_sign_in_is_read_in_the_words_of_each_client() {
+    let file = json!({ "mcpServers": {
+        "claude": { "url": "https://a.example/mcp", "oauth": { "clientId": "one", "callbackPort": 8080 } },
+        "cursor": { "url": "https://b.example/mcp", "auth": {
+            "CLIENT_ID": "two", "CLIENT_SECRET": "s3cret", "scopes": ["read", "write"],
+        } },
+        "own": { "url": "https://c.example/mcp", "oauth": { "scope": "read write" } },
+        "port": { "url": "https://d.example/mcp", "oauth": { "callbackPort": 70_000 } },
+        "text": { "url": "https://e.example/mcp", "oauth": "yes" },
+    } });
+    let reading = read(&file, FileKind::Client);
+    let clients = reading
+        .entries
+        .iter()
+        .map(|entry| match &entry.connection.target {
+            Target::Url(url) => url.client.clone().unwrap(),
+            Target::Program(_) => panic!("it is an address"),
+        });
+    let clients: Vec<OAuthClient> = clients.collect();
+    let expected = [
+        ("one", None, vec![], Some(8080)),
+        ("two", Some("s3cret"), vec!["read", "write"], None),
+        ("", None, vec!["read", "write"], None),
+    ];
+    assert_eq!(clients.len(), expected.len());
+    for (client, (id, secret, scopes, port)) in clients.iter().zip(expected) {
+        assert_eq!((&*client.id, client.secret.as_deref()), (id, secret));
+        assert_eq!(
+            (&client.scopes[..], client.port),
+            (&owned(&scopes)[..], port)
+        );
+        assert!(!format!("{client:?}").contains("s3cret"));
+    }
+    let mistakes: Vec<&str> = reading
+        .mistakes
+        .iter()
+        .map(|mistake| &*mistake.what)
+        .collect();
+    assert_eq!(
+        mistakes,
+        [
+            "`callbackPort` must be the number of a port",
+            "`oauth` must be a table"
+        ]
+    );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::port::{Listener, ProgressListener};
-use gongfu_hub::call::{Asking, Elicited, Event, EventSink, Events, Question};
+use gongfu_hub::call::{Asking, Elicitation, Event, EventSink, Events, Question};
 use gongfu_hub::{ErrorCode, Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
@@ -58,7 +58,7 @@ impl EventSink for ClientSink {
         }
     }
 
-    fn elicit(&self, question: Value) -> Elicited<'_> {
+    fn elicit(&self, question: Value) -> Elicitation<'_> {
         match &self.asker {
             Some(asker) => Box::pin(asker.elicit(question)),
             None => Box::pin(std::future::ready(None)),

@@ -22,7 +22,7 @@ pub(crate) enum ConnectionCommand {
         override_usage = "gongfu connection add [OPTIONS] <NAME> -- <COMMAND> [ARGUMENTS]...\n       gongfu connection add [OPTIONS] <NAME> --url <URL>",
         after_help = "Example:\n  gongfu connection add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes"
     )]
-    Add(ConnectionAddArguments),
+    Add(Box<ConnectionAddArguments>),
     /// Show a connection: how it is reached, its state, its tools, and what changed since you approved it
     Show {
         /// The connection

@@ -27,7 +27,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match command {
         ConnectionCommand::List { no_start, json } => list(!no_start, json, environment, terminal),
-        ConnectionCommand::Add(arguments) => add::run(arguments, environment, terminal),
+        ConnectionCommand::Add(arguments) => add::run(*arguments, environment, terminal),
         ConnectionCommand::Show { name, json } => show::show(&name, json, environment, terminal),
         ConnectionCommand::Test { name, json } => show::test(&name, json, environment, terminal),
         ConnectionCommand::Approve { name, yes, json } => {

@@ -70,8 +70,11 @@ pub(super) fn login(
         "open this address in a browser of this machine:"
     });
     terminal.note(&plain(&url));
-    let signing_in = tokio::time::timeout(TIMEOUT, signed_in(&listener, &origin, sign_in));
-    let done = operations.wait(signing_in).ok_or_else(interrupted)?;
+    let done = operations.wait(async {
+        let signing_in = signed_in(&listener, &origin, sign_in);
+        tokio::time::timeout(TIMEOUT, signing_in).await
+    });
+    let done = done.ok_or_else(interrupted)?;
     let refused = |message: String| {
         let hint = format!("try again: gongfu connection login {}", plain(name));
         Failure::new("SIGN_IN_FAILED", message, hint)

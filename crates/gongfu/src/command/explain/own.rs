@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 52] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 53] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -313,5 +313,11 @@ pub(super) const OWN: [(&str, &str, &str, &str); 52] = [
         "A connection can't have this name.",
         "gongfu connection add \"My Server\" -- uvx mcp-server-git",
         "Use lower-case letters, digits and hyphens.",
+    ),
+    (
+        "SIGN_IN_FAILED",
+        "The sign-in at another server didn't end well.",
+        "gongfu connection login github, and the browser is closed",
+        "Start it again, and finish it in the browser.",
     ),
 ];
