@@ -120,6 +120,8 @@ pub struct Actor {
     pub permissions: Permissions,
     /// The user who acts for the owner, where that is a team.
     pub member: Option<UserId>,
+    /// The session of its client, which ends with the connection; `None` for a request by itself.
+    pub session: Option<Arc<str>>,
 }
 
 /// The permissions of a credential.
@@ -156,6 +158,7 @@ impl Actor {
             client: client.into(),
             permissions: Permissions::all(),
             member: None,
+            session: None,
         }
     }
 

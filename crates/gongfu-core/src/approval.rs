@@ -18,6 +18,8 @@ const ID_LENGTH: usize = 32;
 const SHORT_ID_LENGTH: usize = 8;
 /// The time after which a waiting call is forgotten, in milliseconds.
 const WAIT_LIMIT: i64 = 7 * 24 * 60 * 60 * 1000;
+/// The time after which an answer for a session ends, in milliseconds: nobody hears of the end of every session.
+const SESSION_LIMIT: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A call that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,11 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// The digest of everything that decides what the call does.
     pub digest: Digest,
+    /// The digest of the same without the arguments, which an answer for any arguments is for; `None` where each call
+    /// is decided by itself.
+    pub any: Option<Digest>,
+    /// The session of the caller; `None` for a caller without one.
+    pub session: Option<String>,
     /// The action, for people: a command.
     pub what: String,
     /// Everything else that decides what the call does, a line each, for people.
@@ -42,8 +49,12 @@ impl ApprovalRequest {
     /// The id of its record, the same for the same call: 32 hexadecimal digits, so that nobody can find two calls
     /// with one id.
     pub fn id(&self) -> String {
-        Digest::of(format!("{}\n{}", self.tool, self.digest).as_bytes()).hex(ID_LENGTH)
+        id(&[&self.tool, &self.digest.to_string()])
     }
+}
+
+fn id(parts: &[&str]) -> String {
+    Digest::of(parts.join("\n").as_bytes()).hex(ID_LENGTH)
 }
 
 /// The calls that an approval covers.
@@ -52,6 +63,8 @@ impl ApprovalRequest {
 pub enum Scope {
     /// The next one only.
     Once,
+    /// Those of the session that asked.
+    Session,
     /// All of them.
     Always,
 }
@@ -68,6 +81,32 @@ pub enum Answer {
     Denied,
 }
 
+/// A person's answer, and what it covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// The answer.
+    pub answer: Answer,
+    /// True if it is for any arguments, and not only for those of the call that asked.
+    pub is_for_any: bool,
+    /// The session through which the person answers; `None` for that of the call that asked last.
+    pub session: Option<String>,
+    /// The time at which it ends; `None` for an answer without an end.
+    pub until: Option<Timestamp>,
+}
+
+/// An answer that a record can't take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulingError {
+    /// No record has the id.
+    Unknown,
+    /// The id begins those of several records.
+    Ambiguous,
+    /// The caller has no session.
+    NoSession,
+    /// Each call of this kind is decided by itself.
+    NotForAny,
+}
+
 /// The record of a call that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +120,15 @@ pub struct Approval {
     pub tool: String,
     /// The digest of everything that decides what the call does.
     pub digest: String,
+    /// The digest of the same without the arguments; `None` where each call is decided by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any: Option<String>,
+    /// True if the answer is for any arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_for_any: bool,
+    /// The session that asked last, or that the answer is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The action, for people.
     pub what: String,
     /// Everything else that decides what the call does, a line each, for people.
@@ -128,17 +176,6 @@ pub enum AnswerTarget {
     Record(u64),
 }
 
-/// The record that an id means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup<T> {
-    /// One.
-    Found(T),
-    /// No record has it.
-    Unknown,
-    /// It begins the ids of several records.
-    Ambiguous,
-}
-
 /// The approvals of a space.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -181,17 +218,17 @@ impl Approvals {
     /// is used up.
     pub fn decide(&mut self, request: &ApprovalRequest, now: Timestamp) -> Decision {
         self.expire(now);
-        let (id, digest) = (request.id(), request.digest.to_string());
-        let is_same = |known: &Approval| known.tool == request.tool && known.digest == digest;
-        let found = self.all.iter().position(is_same);
-        let answer = found
-            .and_then(|at| self.all.get(at))
-            .map(|known| known.answer);
-        match (found, answer) {
+        let found = self.find_answer(request, now);
+        match (found, self.peek(request, now)) {
             (_, Some(Answer::Denied)) => Decision::Denied,
-            (_, Some(Answer::Allowed(Scope::Always))) => Decision::Allowed,
             (Some(at), Some(Answer::Allowed(Scope::Once))) => {
                 self.all.remove(at);
+                Decision::Allowed
+            }
+            (_, Some(Answer::Allowed(Scope::Session | Scope::Always))) => {
+                // A question that it was asked before is answered, too.
+                self.all
+                    .retain(|known| known.answer != Answer::Waiting || !known.is_of(request));
                 Decision::Allowed
             }
             (found, _) => {
@@ -202,10 +239,13 @@ impl Approvals {
                 let serial = known.map_or(self.last_serial + 1, |known| known.serial);
                 self.last_serial = self.last_serial.max(serial);
                 self.all.push(Approval {
-                    id,
+                    id: request.id(),
                     serial,
                     tool: request.tool.clone(),
-                    digest,
+                    digest: request.digest.to_string(),
+                    any: request.any.map(|any| any.to_string()),
+                    is_for_any: false,
+                    session: request.session.clone(),
                     what: request.what.clone(),
                     details: request.details.clone(),
                     reason: request.reason.clone(),
@@ -218,6 +258,19 @@ impl Approvals {
                 Decision::Waiting(serial)
             }
         }
+    }
+
+    /// The place of the record that decides about a call: a refusal wins, and what lasts is used before what is used up.
+    fn find_answer(&self, request: &ApprovalRequest, now: Timestamp) -> Option<usize> {
+        let all = self.all.iter().enumerate();
+        let covering = all.filter(|(_, known)| known.is_valid(now) && known.covers(request));
+        let found = covering.min_by_key(|(_, known)| match known.answer {
+            Answer::Denied => 0,
+            Answer::Allowed(Scope::Session | Scope::Always) => 1,
+            Answer::Allowed(Scope::Once) => 2,
+            Answer::Waiting => 3,
+        });
+        found.map(|(at, _)| at)
     }
 
     /// The files that are different from the version of the skill for which a person last answered the same
@@ -238,10 +291,8 @@ impl Approvals {
 
     /// The answer to a call, without using it up; `None` where there is no record.
     pub fn peek(&self, request: &ApprovalRequest, now: Timestamp) -> Option<Answer> {
-        let digest = request.digest.to_string();
-        let mut valid = self.all.iter().filter(|known| known.is_valid(now));
-        let found = valid.find(|known| known.tool == request.tool && known.digest == digest);
-        found.map(|known| known.answer)
+        let found = self.find_answer(request, now);
+        found.and_then(|at| Some(self.all.get(at)?.answer))
     }
 
     /// Makes room for a call that waits; returns whether there is room. The oldest one goes whose caller waits no
@@ -261,44 +312,47 @@ impl Approvals {
     /// Records a person's answer to the call with an id, or with the only id that begins so; returns its record.
     ///
     /// Trusting a project allows this call once: further ones need no approval. Trust has no end, so an answer
-    /// with one is about this call.
+    /// with one is about this call. An answer for a session or for any arguments has an id of its own: the same call
+    /// may be asked about again in another session.
+    ///
+    /// # Errors
+    /// There is no such record, or it can't have such an answer.
     pub fn answer(
         &mut self,
         id: &str,
         target: AnswerTarget,
-        answer: Answer,
-        until: Option<Timestamp>,
+        ruling: &Ruling,
         now: Timestamp,
-    ) -> Lookup<Approval> {
+    ) -> Result<Approval, RulingError> {
         self.expire(now);
-        let at = match self.find(id) {
-            Lookup::Found(at) => at,
-            Lookup::Unknown => return Lookup::Unknown,
-            Lookup::Ambiguous => return Lookup::Ambiguous,
-        };
-        let is_meant = |known: &&mut Approval| {
+        let at = self.find(id)?;
+        let known = self.all.get(at).filter(|known| {
             let is_waiting = known.answer == Answer::Waiting;
             match target {
                 AnswerTarget::Any => true,
                 AnswerTarget::Waiting => is_waiting,
                 AnswerTarget::Record(serial) => is_waiting && known.serial == serial,
             }
-        };
-        let Some(known) = self.all.get_mut(at).filter(is_meant) else {
-            return Lookup::Unknown;
-        };
-        known.answer = match answer {
-            Answer::Allowed(Scope::Always) if known.trust.is_some() && until.is_none() => {
-                Answer::Allowed(Scope::Once)
-            }
-            answer => answer,
-        };
-        known.until = until.map(|until| until.0);
-        Lookup::Found(known.clone())
+        });
+        let mut known = known.cloned().ok_or(RulingError::Unknown)?;
+        known.rule(ruling, now)?;
+        self.all.remove(at);
+        self.all.retain(|other| other.id != known.id);
+        self.all.push(known.clone());
+        Ok(known)
+    }
+
+    /// Removes the record with an id, or with the only id that begins so; returns it.
+    ///
+    /// # Errors
+    /// There is no such record.
+    pub fn revoke(&mut self, id: &str) -> Result<Approval, RulingError> {
+        let at = self.find(id)?;
+        Ok(self.all.remove(at))
     }
 
     /// The place of the record with an id, or with the only id that begins so.
-    fn find(&self, id: &str) -> Lookup<usize> {
+    fn find(&self, id: &str) -> Result<usize, RulingError> {
         let places = |is: &dyn Fn(&str) -> bool| {
             let all = self.all.iter().enumerate();
             let found = all.filter(|(_, known)| is(&known.id)).map(|(at, _)| at);
@@ -309,9 +363,9 @@ impl Approvals {
             found = places(&|known| known.starts_with(id));
         }
         match found.as_slice() {
-            [] => Lookup::Unknown,
-            [at] => Lookup::Found(*at),
-            _ => Lookup::Ambiguous,
+            [] => Err(RulingError::Unknown),
+            [at] => Ok(*at),
+            _ => Err(RulingError::Ambiguous),
         }
     }
 
@@ -319,7 +373,7 @@ impl Approvals {
     pub fn short_id<'a>(&self, id: &'a str) -> &'a str {
         let lengths = SHORT_ID_LENGTH..id.len();
         let mut short = lengths.filter_map(|length| id.get(..length));
-        let is_unique = |short: &&str| matches!(self.find(short), Lookup::Found(_));
+        let is_unique = |short: &&str| self.find(short).is_ok();
         short.find(is_unique).unwrap_or(id)
     }
 
@@ -332,6 +386,49 @@ impl Approvals {
 impl Approval {
     fn is_valid(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now.0)
+    }
+
+    /// True if it is about this very call.
+    fn is_of(&self, request: &ApprovalRequest) -> bool {
+        self.tool == request.tool && self.digest == request.digest.to_string()
+    }
+
+    /// True if its answer, or its question, is about this call.
+    fn covers(&self, request: &ApprovalRequest) -> bool {
+        let is_of_any = self.is_for_any
+            && self.tool == request.tool
+            && self.any.is_some()
+            && self.any == request.any.map(|any| any.to_string());
+        let is_of_session = self.answer != Answer::Allowed(Scope::Session)
+            || (self.session.is_some() && self.session == request.session);
+        is_of_session && (is_of_any || self.is_of(request))
+    }
+
+    /// Takes a person's answer.
+    fn rule(&mut self, ruling: &Ruling, now: Timestamp) -> Result<(), RulingError> {
+        self.answer = match ruling.answer {
+            Answer::Allowed(Scope::Always) if self.trust.is_some() && ruling.until.is_none() => {
+                Answer::Allowed(Scope::Once)
+            }
+            answer => answer,
+        };
+        self.until = ruling.until.map(|until| until.0);
+        self.is_for_any = ruling.is_for_any && self.answer != Answer::Denied;
+        let covered = match &self.any {
+            Some(any) if self.is_for_any => any,
+            None if self.is_for_any => return Err(RulingError::NotForAny),
+            _ => &self.digest,
+        };
+        self.id = id(&[&self.tool, covered]);
+        if self.answer == Answer::Allowed(Scope::Session) {
+            let session = ruling.session.as_ref().or(self.session.as_ref());
+            let session = session.ok_or(RulingError::NoSession)?.clone();
+            self.id = id(&[&self.tool, covered, &session]);
+            self.session = Some(session);
+            let end = now.0.saturating_add(SESSION_LIMIT);
+            self.until = Some(self.until.map_or(end, |until| until.min(end)));
+        }
+        Ok(())
     }
 }
 

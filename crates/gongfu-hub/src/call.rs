@@ -66,6 +66,10 @@ pub struct Question {
     pub text: String,
     /// The effect of an answer for always, for people.
     pub always: String,
+    /// True if an answer may be for the session of the caller.
+    pub has_session: bool,
+    /// True if an answer may be for any arguments.
+    pub has_any: bool,
 }
 
 /// True if the person behind a call answered; that may take as long as a person takes.
@@ -160,6 +164,9 @@ pub struct Proposal {
     pub reason: String,
     /// The digest of everything that decides what the call does.
     pub digest: Digest,
+    /// The digest of the same without the arguments, which an answer for any arguments is for; `None` where each call
+    /// is decided by itself.
+    pub any: Option<Digest>,
     /// The version of the skill that does it, to tell what is different when another one asks the same.
     pub skill: Option<SkillVersion>,
     /// The project that an answer for always trusts, instead of this one call.

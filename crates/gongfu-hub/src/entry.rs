@@ -74,6 +74,8 @@ impl<T: Tool> ToolEntry<T> {
             says_read_only: false,
             person_only: false,
             origin: Origin::Native,
+            permission: format!("tool.{}", T::NAME).into(),
+            definition: None,
         };
         Self {
             spec,

@@ -1,14 +1,11 @@
 //! Tools of other MCP servers as entries of the catalog.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::connection::{ConnectionName, Definition, permission, wire_name};
 use gongfu_core::port::{PortError, ServerAnswer, ServerCall, ServerTools};
-use gongfu_core::skill::Digest;
-use gongfu_core::text::visible;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::call::{Call, Event, Proposal};
 use crate::entry::Entry;
@@ -18,19 +15,12 @@ use crate::output::{Content, ToolResult};
 use crate::problem::Problem;
 use crate::tool::ToolSpec;
 
-/// The level from which a person is asked.
-const THRESHOLD: Safety = Safety::High;
-/// The most characters of arguments that are shown to a person: they must see all that they allow.
-const MAX_SHOWN: usize = 8_192;
-
 /// A tool of another server.
 struct ForeignTool {
     spec: ToolSpec,
     connection: ConnectionName,
     /// Its name there.
     tool: String,
-    /// The digest of its definition, so that an approval is for this one.
-    definition: Digest,
 }
 
 impl ForeignTool {
@@ -49,10 +39,11 @@ impl ForeignTool {
                 says_read_only: definition.is_read_only,
                 person_only: false,
                 origin: Origin::Server(connection.to_string()),
+                permission: permission(connection, &definition.name).into(),
+                definition: Some(definition.digest()),
             },
             connection: connection.clone(),
             tool: definition.name.clone(),
-            definition: definition.digest(),
         }
     }
 }
@@ -67,39 +58,10 @@ fn input_schema(schema: &Map<String, Value>) -> Map<String, Value> {
 }
 
 impl Review for ForeignTool {
-    fn review<'a>(&'a self, call: &'a Call) -> Answer<'a, Option<Proposal>> {
-        let proposal = (self.spec.safety >= THRESHOLD).then(|| {
-            let permission = permission(&self.connection, &self.tool);
-            let (details, is_whole) = described(&call.arguments);
-            let decides = json!([permission, self.definition.to_string(), *call.arguments]);
-            Proposal {
-                action: "call this tool of another server",
-                what: permission,
-                details,
-                is_whole,
-                reason: format!("its safety level is {}", self.spec.safety.as_str()),
-                digest: Digest::of(decides.to_string().as_bytes()),
-                skill: None,
-                trust: None,
-            }
-        });
-        Box::pin(std::future::ready(Ok(proposal)))
+    fn review<'a>(&'a self, _call: &'a Call) -> Answer<'a, Option<Proposal>> {
+        // Its safety level decides.
+        Box::pin(std::future::ready(Ok(None)))
     }
-}
-
-/// The arguments as a person reads them, a line each, and whether that is all of them.
-fn described(arguments: &Map<String, Value>) -> (Vec<String>, bool) {
-    let mut text = String::new();
-    for (name, value) in arguments {
-        let _ = writeln!(text, "{name}: {value}");
-    }
-    let shown: String = text.chars().take(MAX_SHOWN).collect();
-    let is_whole = shown.len() == text.len();
-    let mut lines: Vec<String> = visible(&shown).lines().map(str::to_owned).collect();
-    if !is_whole {
-        lines.push("… (the rest is too long to show)".to_owned());
-    }
-    (lines, is_whole)
 }
 
 impl Entry for ForeignTool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::Library;
+use gongfu_core::skill::Digest;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -77,4 +78,8 @@ pub struct ToolSpec {
     pub person_only: bool,
     /// Its origin.
     pub origin: Origin,
+    /// The name under which it is permitted: `mcp.<connection>.<tool>` of another server, `tool.<name>` of gongfu's own.
+    pub permission: Arc<str>,
+    /// The digest of its definition, where that is another server's: a person approves this one.
+    pub definition: Option<Digest>,
 }

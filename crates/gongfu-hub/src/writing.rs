@@ -228,6 +228,7 @@ fn proposal(
         is_whole,
         reason: why.to_owned(),
         digest,
+        any: None,
         skill: None,
         trust: None,
     })

@@ -87,6 +87,8 @@ pub struct Server {
     codec: Option<RequestStateCodec>,
     /// The roots of the client.
     roots: Roots,
+    /// The connection, for answers that end with it; `None` where the system has no random numbers.
+    session: Option<Arc<str>>,
 }
 
 impl Server {
@@ -103,6 +105,7 @@ impl Server {
             tasks: TaskManager::new(),
             task_owners: Arc::default(),
             codec: approval::codec(),
+            session: caller::new_session(),
         }
     }
 
@@ -127,6 +130,7 @@ impl Server {
             task_owners: Arc::clone(&self.task_owners),
             codec: self.codec.clone(),
             roots: self.roots.connection(),
+            session: caller::new_session(),
         }
     }
 
@@ -139,7 +143,7 @@ impl Server {
             catalogue: self.settings.catalogue,
             total: limits.instructions,
         };
-        let (profiles, actor) = (self.profiles(context), Self::actor(context));
+        let (profiles, actor) = (self.profiles(context), self.actor(context));
         let introduction = Catalog::introduction(&profiles);
         let writing = async move { catalog.instructions(&profiles, &actor, room).await };
         in_time(limits.wait, writing).await.unwrap_or(introduction)
@@ -149,7 +153,7 @@ impl Server {
     /// read say less; the client is told when there is more.
     async fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
         let limits = ClientLimits::of(context.client_info().as_ref());
-        let (profiles, actor) = (self.profiles(context), Self::actor(context));
+        let (profiles, actor) = (self.profiles(context), self.actor(context));
         let listing = {
             let (catalog, profiles) = (Arc::clone(&self.catalog), profiles.clone());
             let actor = actor.clone();
@@ -293,7 +297,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let actor = Self::actor(context.request_context());
+        let actor = self.actor(context.request_context());
         let mut known = None;
         let mut subscribed = self.subscribed_by(&context, &actor).await;
         loop {

@@ -151,6 +151,7 @@ endpoints! {
     tool::SkillFind,
     approval::ApprovalRead,
     approval::ApprovalReply,
+    approval::ApprovalDelete,
     grant::GrantRead,
     grant::GrantCreate,
     grant::GrantRemove,

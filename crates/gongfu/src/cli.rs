@@ -33,7 +33,7 @@ pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
 pub(crate) use connection::{ConnectionAddArguments, ConnectionCommand};
 pub(crate) use consent::{
-    ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
+    AllowedScope, ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};

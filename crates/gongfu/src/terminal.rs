@@ -144,13 +144,18 @@ impl Terminal {
 
     /// Asks a question whose answer is no unless a person says yes.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
+        let answer = self.prompt(&format!("{question} [y/N] "))?;
+        Ok(answer == "y" || answer == "yes")
+    }
+
+    /// Asks for a word, in lower-case letters; empty at the end of the input.
+    pub(crate) fn prompt(&mut self, question: &str) -> io::Result<String> {
         let mut error = self.error.lock();
-        write!(error, "{} [y/N] ", shown(question))?;
+        write!(error, "{}", shown(question))?;
         error.flush()?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
-        let answer = answer.trim().to_lowercase();
-        Ok(answer == "y" || answer == "yes")
+        Ok(answer.trim().to_lowercase())
     }
 
     /// Writes a note to standard error, unless only results and errors are wanted.

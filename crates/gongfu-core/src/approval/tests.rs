@@ -1,8 +1,8 @@
 //! Approvals, from the question to the end of the answer.
 
 use super::{
-    Answer, AnswerTarget, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING, PLACE_TIME,
-    Scope, WAIT_LIMIT,
+    Answer, AnswerTarget, Approval, ApprovalRequest, Approvals, Decision, MAX_WAITING, PLACE_TIME,
+    Ruling, RulingError, SESSION_LIMIT, Scope, WAIT_LIMIT,
 };
 use crate::library::SkillVersion;
 use crate::port::Timestamp;
@@ -12,12 +12,31 @@ fn request(what: &str) -> ApprovalRequest {
     ApprovalRequest {
         tool: "skill_run".to_owned(),
         digest: Digest::of(what.as_bytes()),
+        any: None,
+        session: None,
         what: what.to_owned(),
         details: Vec::new(),
         reason: "it is unknown".to_owned(),
         skill: None,
         trust: None,
     }
+}
+
+/// Answers the record of a call as a person at the command line.
+fn answer(
+    approvals: &mut Approvals,
+    request: &ApprovalRequest,
+    target: AnswerTarget,
+    answer: Answer,
+    until: Option<Timestamp>,
+) -> Result<Approval, RulingError> {
+    let ruling = Ruling {
+        answer,
+        is_for_any: false,
+        session: None,
+        until,
+    };
+    approvals.answer(&request.id(), target, &ruling, NOW)
 }
 
 /// A version of a skill with these contents of one file.
@@ -73,8 +92,8 @@ fn approval_for_once_is_used_up() {
     assert!(waits(&mut approvals, &git, NOW));
     assert_eq!(approvals.all.len(), 1);
     let once = Answer::Allowed(Scope::Once);
-    let answered = approvals.answer(&git.id(), AnswerTarget::Any, once, None, NOW);
-    assert!(matches!(answered, Lookup::Found(known) if known.what == "git log"));
+    let answered = answer(&mut approvals, &git, AnswerTarget::Any, once, None);
+    assert!(answered.is_ok_and(|known| known.what == "git log"));
     assert!(waits(&mut approvals, &curl, NOW));
     assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
     assert!(waits(&mut approvals, &git, NOW));
@@ -85,15 +104,16 @@ fn answer_holds_until_its_end() {
     let mut approvals = Approvals::default();
     let git = request("git log");
     let any = AnswerTarget::Any;
-    let unknown = approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
-    assert_eq!(unknown, Lookup::Unknown);
+    let unknown = answer(&mut approvals, &git, any, Answer::Denied, None);
+    assert_eq!(unknown, Err(RulingError::Unknown));
     approvals.decide(&git, NOW);
     let until = Some(Timestamp(5_000));
-    approvals.answer(&git.id(), any, Answer::Allowed(Scope::Always), until, NOW);
+    let always = Answer::Allowed(Scope::Always);
+    answer(&mut approvals, &git, any, always, until).unwrap();
     assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
     assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
     assert!(waits(&mut approvals, &git, Timestamp(5_000)));
-    approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
+    answer(&mut approvals, &git, any, Answer::Denied, None).unwrap();
     assert_eq!(
         approvals.decide(&git, Timestamp(i64::MAX)),
         Decision::Denied
@@ -118,19 +138,18 @@ fn short_id_means_one_record_or_none() {
         known.id = format!("{common}{rest}{}", known.what.repeat(15));
     }
     let ids: Vec<String> = approvals.all.iter().map(|known| known.id.clone()).collect();
-    let mut answer =
-        |id: &str| match approvals.answer(id, AnswerTarget::Any, Answer::Denied, None, NOW) {
-            Lookup::Found(known) => known.what,
-            other => format!("{other:?}"),
-        };
+    let short = ids.iter().map(|id| approvals.short_id(id).len());
+    assert_eq!(short.collect::<Vec<_>>(), [17, 18, 18]);
+    let mut answer = |id: &str| match approvals.revoke(id) {
+        Ok(known) => known.what,
+        Err(error) => format!("{error:?}"),
+    };
     assert_eq!(answer(common), "Ambiguous");
     assert_eq!(answer(&ids[0][..17]), "0");
     assert_eq!(answer(&ids[1][..17]), "Ambiguous");
     assert_eq!(answer(&ids[1]), "1");
     assert_eq!(answer(""), "Unknown");
     assert_eq!(answer("fedcba98"), "Unknown");
-    let short = ids.iter().map(|id| approvals.short_id(id).len());
-    assert_eq!(short.collect::<Vec<_>>(), [17, 18, 18]);
     // Two different calls have two ids of 128 bits.
     let [one, other] = ["a", "b"].map(|what| request(what).id());
     assert!(one != other && one.len() == 32);
@@ -146,30 +165,29 @@ fn answer_to_a_question_holds_for_its_record_alone() {
     // The same call by another client waits for the same answer.
     assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first));
     let once = Answer::Allowed(Scope::Once);
-    let answer = |approvals: &mut Approvals, serial: Option<u64>, answer| {
+    let say = |approvals: &mut Approvals, serial: Option<u64>, reply| {
         let target = serial.map_or(AnswerTarget::Any, AnswerTarget::Record);
-        let found = approvals.answer(&git.id(), target, answer, None, NOW);
-        matches!(found, Lookup::Found(_))
+        answer(approvals, &git, target, reply, None).is_ok()
     };
-    assert!(answer(&mut approvals, Some(first), once));
+    assert!(say(&mut approvals, Some(first), once));
     // It was answered.
-    assert!(!answer(&mut approvals, Some(first), Answer::Denied));
+    assert!(!say(&mut approvals, Some(first), Answer::Denied));
     assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
     // It was used up, and the next question is another one.
-    assert!(!answer(&mut approvals, Some(first), once));
+    assert!(!say(&mut approvals, Some(first), once));
     assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first + 1));
-    assert!(!answer(&mut approvals, Some(first), once));
+    assert!(!say(&mut approvals, Some(first), once));
     // A person's answer by id replaces any other.
-    assert!(answer(&mut approvals, None, Answer::Denied));
-    assert!(!answer(
+    assert!(say(&mut approvals, None, Answer::Denied));
+    assert!(!say(
         &mut approvals,
         Some(first + 1),
         Answer::Allowed(Scope::Always)
     ));
-    let late = approvals.answer(&git.id(), AnswerTarget::Waiting, once, None, NOW);
-    assert_eq!(late, Lookup::Unknown);
+    let late = answer(&mut approvals, &git, AnswerTarget::Waiting, once, None);
+    assert_eq!(late, Err(RulingError::Unknown));
     assert_eq!(approvals.decide(&git, NOW), Decision::Denied);
-    assert!(answer(&mut approvals, None, once));
+    assert!(say(&mut approvals, None, once));
 }
 
 #[test]
@@ -177,7 +195,8 @@ fn waiting_call_loses_its_place_only_when_its_caller_is_gone() {
     let mut approvals = Approvals::default();
     let kept = request("kept");
     approvals.decide(&kept, NOW);
-    approvals.answer(&kept.id(), AnswerTarget::Any, Answer::Denied, None, NOW);
+    let any = AnswerTarget::Any;
+    answer(&mut approvals, &kept, any, Answer::Denied, None).unwrap();
     let is_full = |approvals: &mut Approvals, name: String, now| {
         approvals.decide(&request(&name), now) == Decision::Full
     };
@@ -206,13 +225,102 @@ fn always_for_a_project_is_once_for_the_call_unless_it_has_an_end() {
     let answered = |until| {
         let mut approvals = Approvals::default();
         assert!(waits(&mut approvals, &asked, NOW));
-        let found = approvals.answer(&asked.id(), AnswerTarget::Any, always, until, NOW);
-        let Lookup::Found(record) = found else {
-            panic!("{found:?}");
-        };
+        let any = AnswerTarget::Any;
+        let record = answer(&mut approvals, &asked, any, always, until).unwrap();
         assert_eq!(record.trust.as_deref(), Some("/a/project"));
         record.answer
     };
     assert_eq!(answered(None), Answer::Allowed(Scope::Once));
     assert_eq!(answered(Some(Timestamp(NOW.0 + 1))), always);
+}
+
+/// A call of a tool whose answers may be for any arguments, in a session.
+fn call(arguments: &str, definition: &str, session: Option<&str>) -> ApprovalRequest {
+    ApprovalRequest {
+        digest: Digest::of(format!("{definition} {arguments}").as_bytes()),
+        any: Some(Digest::of(definition.as_bytes())),
+        session: session.map(str::to_owned),
+        ..request(arguments)
+    }
+}
+
+fn ruling(scope: Scope, is_for_any: bool) -> Ruling {
+    Ruling {
+        answer: Answer::Allowed(scope),
+        is_for_any,
+        session: None,
+        until: None,
+    }
+}
+
+#[test]
+fn answer_for_any_arguments_covers_one_definition() {
+    let mut approvals = Approvals::default();
+    let of = |arguments: &str| call(arguments, "v1", None);
+    let (first, second) = (of("a"), of("b"));
+    waits(&mut approvals, &first, NOW);
+    waits(&mut approvals, &second, NOW);
+    let target = AnswerTarget::Any;
+    waits(&mut approvals, &of("d"), NOW);
+    answer(&mut approvals, &of("d"), target, Answer::Denied, None).unwrap();
+    let any = ruling(Scope::Always, true);
+    let granted = approvals.answer(&first.id(), target, &any, NOW).unwrap();
+    for call in [&first, &second, &of("c")] {
+        assert_eq!(approvals.decide(call, NOW), Decision::Allowed);
+    }
+    // The question about the second is answered, and a refusal of one call holds.
+    assert_eq!(approvals.all.len(), 2);
+    assert_eq!(approvals.decide(&of("d"), NOW), Decision::Denied);
+    assert!(waits(&mut approvals, &call("a", "v2", None), NOW));
+    // Once is once, whatever the arguments.
+    approvals.revoke(&granted.id).unwrap();
+    waits(&mut approvals, &first, NOW);
+    let once = ruling(Scope::Once, true);
+    approvals.answer(&first.id(), target, &once, NOW).unwrap();
+    assert_eq!(approvals.decide(&second, NOW), Decision::Allowed);
+    assert!(waits(&mut approvals, &second, NOW));
+    // A command is decided by itself.
+    waits(&mut approvals, &request("ls"), NOW);
+    let refused = approvals.answer(&request("ls").id(), target, &any, NOW);
+    assert_eq!(refused, Err(RulingError::NotForAny));
+    assert!(waits(&mut approvals, &request("ls"), NOW));
+}
+
+#[test]
+fn answer_for_a_session_covers_that_session() {
+    let mut approvals = Approvals::default();
+    let of = |session: Option<&str>| call("a", "v1", session);
+    let id = of(None).id();
+    waits(&mut approvals, &of(Some("one")), NOW);
+    let target = AnswerTarget::Any;
+    let session = ruling(Scope::Session, false);
+    let granted = approvals.answer(&id, target, &session, NOW).unwrap();
+    for _ in 0..2 {
+        assert_eq!(approvals.decide(&of(Some("one")), NOW), Decision::Allowed);
+    }
+    // Another session asks again, and its answer leaves the first.
+    for other in [Some("two"), None] {
+        assert!(waits(&mut approvals, &of(other), NOW), "{other:?}");
+    }
+    let refused = approvals.answer(&id, target, &session, NOW);
+    assert_eq!(refused, Err(RulingError::NoSession));
+    waits(&mut approvals, &of(Some("two")), NOW);
+    let once = ruling(Scope::Once, false);
+    approvals.answer(&id, target, &once, NOW).unwrap();
+    assert_eq!(approvals.decide(&of(Some("one")), NOW), Decision::Allowed);
+    assert_eq!(approvals.decide(&of(Some("two")), NOW), Decision::Allowed);
+    assert!(waits(&mut approvals, &of(Some("two")), NOW));
+    // The person may answer through another session than the one that asked last.
+    let own = Ruling {
+        session: Some("three".to_owned()),
+        ..session
+    };
+    approvals.answer(&id, target, &own, NOW).unwrap();
+    assert_eq!(approvals.decide(&of(Some("three")), NOW), Decision::Allowed);
+    assert!(waits(&mut approvals, &of(Some("two")), NOW));
+    // It ends when it is revoked, and by itself.
+    approvals.revoke(&granted.id).unwrap();
+    assert!(waits(&mut approvals, &of(Some("one")), NOW));
+    let end = Timestamp(NOW.0 + SESSION_LIMIT);
+    assert!(waits(&mut approvals, &of(Some("three")), end));
 }

@@ -81,6 +81,7 @@ impl Identity {
                 credential: Some(format!("{kind}/{id}").into()),
             },
             member: None,
+            session: None,
         }
     }
 }

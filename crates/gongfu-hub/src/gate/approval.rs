@@ -53,6 +53,8 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
     let mut request = ApprovalRequest {
         tool: call.entry.to_string(),
         digest: proposal.digest,
+        any: proposal.any,
+        session: call.actor.session.as_deref().map(str::to_owned),
         what: proposal.what,
         details: proposal.details,
         reason: proposal.reason,
@@ -141,6 +143,8 @@ fn question(request: &ApprovalRequest, action: &str, serial: u64) -> Question {
             Some(project) => format!("always: trust the project {}", visible(project)),
             None => "always, with the same arguments".to_owned(),
         },
+        has_session: request.session.is_some(),
+        has_any: request.any.is_some(),
     }
 }
 

@@ -2,13 +2,21 @@
 //!
 //! A person at the command line needs nobody's approval, and is refused what everybody is refused.
 
-use gongfu_core::capability::Safety;
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Origin, Safety};
+use gongfu_core::skill::Digest;
+use gongfu_core::text::visible;
+use serde_json::{Map, Value, json};
 
 use super::{Answer, Passage, Stage};
 use crate::call::Proposal;
+use crate::tool::ToolSpec;
 
 /// The level at which a person is asked, whatever the entry itself says.
 const THRESHOLD: Safety = Safety::High;
+/// The most characters of arguments that are shown to a person: they must see all that they allow.
+const MAX_SHOWN: usize = 8_192;
 
 pub(super) struct SafetyLevel;
 
@@ -25,26 +33,50 @@ impl Stage for SafetyLevel {
             }
             let spec = passage.spec;
             passage.proposal = reviewed.or_else(|| {
-                (spec.safety >= THRESHOLD).then(|| Proposal {
-                    action: "do this",
-                    what: described(&passage.call.arguments),
-                    details: Vec::new(),
-                    is_whole: true,
-                    reason: format!("its safety level is {:?}", spec.safety),
-                    digest: passage.call.digest(),
-                    skill: None,
-                    trust: None,
-                })
+                (spec.safety >= THRESHOLD).then(|| proposal(spec, &passage.call.arguments))
             });
             Ok(())
         })
     }
 }
 
-/// The arguments as a person reads them.
-fn described(arguments: &serde_json::Map<String, serde_json::Value>) -> String {
-    let lines = arguments
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"));
-    lines.collect::<Vec<_>>().join("\n")
+/// A call of a tool whose level alone decides that a person is asked.
+fn proposal(spec: &ToolSpec, arguments: &Map<String, Value>) -> Proposal {
+    let (details, is_whole) = described(arguments);
+    Proposal {
+        action: match spec.origin {
+            Origin::Server(_) => "call this tool of another server",
+            Origin::Native | Origin::Skill => "call this tool",
+        },
+        what: spec.permission.to_string(),
+        details,
+        is_whole,
+        reason: format!("its safety level is {}", spec.safety.as_str()),
+        digest: digest(spec, Some(arguments)),
+        any: Some(digest(spec, None)),
+        skill: None,
+        trust: None,
+    }
+}
+
+/// The digest of all that decides what a call does, or of that without the arguments.
+pub(crate) fn digest(spec: &ToolSpec, arguments: Option<&Map<String, Value>>) -> Digest {
+    let definition = spec.definition.map(|definition| definition.to_string());
+    let decides = json!([spec.permission, definition, arguments]);
+    Digest::of(decides.to_string().as_bytes())
+}
+
+/// The arguments as a person reads them, a line each, and whether that is all of them.
+fn described(arguments: &Map<String, Value>) -> (Vec<String>, bool) {
+    let mut text = String::new();
+    for (name, value) in arguments {
+        let _ = writeln!(text, "{}: {value}", name.replace('\n', "\\n"));
+    }
+    let shown: String = text.chars().take(MAX_SHOWN).collect();
+    let is_whole = shown.len() == text.len();
+    let mut lines: Vec<String> = visible(&shown).lines().map(str::to_owned).collect();
+    if !is_whole {
+        lines.push("… (the rest is too long to show)".to_owned());
+    }
+    (lines, is_whole)
 }

@@ -32,6 +32,8 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         says_read_only: false,
         person_only: false,
         origin: Origin::Native,
+        permission: "tool.thing_do".into(),
+        definition: None,
     }
 }
 

@@ -92,6 +92,7 @@ pub(super) async fn proposal(
         is_whole,
         reason,
         digest: Digest::of(all.to_string().as_bytes()),
+        any: None,
         skill: skill.map(SkillVersion::of),
         trust: None,
     })

@@ -43,6 +43,8 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
         says_read_only: false,
         person_only: false,
         origin: Origin::Native,
+        permission: O::NAME.into(),
+        definition: None,
     }
 }
 

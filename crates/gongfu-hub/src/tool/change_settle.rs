@@ -117,6 +117,7 @@ fn proposal(shown: &ShownSet) -> Proposal {
         reason: "programs on this machine use these files on their own, or many files are removed"
             .to_owned(),
         digest: shown.digest(),
+        any: None,
         skill: None,
         trust: None,
     }

@@ -27,6 +27,8 @@ use crate::wire;
 
 /// The key of the question in an answer that requires input.
 const KEY: &str = "approval";
+/// The field of a form by which an answer is for any arguments.
+const ANY: &str = "any_arguments";
 /// The time that a person has for an answer.
 const ELICIT_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -67,22 +69,28 @@ pub(super) fn question(error: &ToolError) -> Option<&Question> {
 }
 
 fn form(question: &Question) -> Result<ElicitRequest, ErrorData> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "scope": {
-                "type": "string",
-                "title": "Allow it",
-                "description": "Decline to refuse it.",
-                "oneOf": [
-                    { "const": "once", "title": "once" },
-                    { "const": "always", "title": question.always },
-                ],
-                "default": "once",
-            },
+    let mut scopes = vec![json!({ "const": "once", "title": "once" })];
+    if question.has_session {
+        scopes.push(json!({ "const": "session", "title": "until this session ends" }));
+    }
+    scopes.push(json!({ "const": "always", "title": question.always }));
+    let mut properties = json!({
+        "scope": {
+            "type": "string",
+            "title": "Allow it",
+            "description": "Decline to refuse it.",
+            "oneOf": scopes,
+            "default": "once",
         },
-        "required": ["scope"],
     });
+    if question.has_any {
+        properties[ANY] = json!({
+            "type": "boolean",
+            "title": "With any arguments",
+            "default": false,
+        });
+    }
+    let schema = json!({ "type": "object", "properties": properties, "required": ["scope"] });
     let schema = serde_json::from_value(schema)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(ElicitRequest::new(
@@ -124,7 +132,7 @@ impl Asker {
     pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
         Self {
             catalog: Arc::clone(&server.catalog),
-            person: Server::person(context),
+            person: server.person(context),
             peer: context.peer.clone(),
         }
     }
@@ -156,8 +164,8 @@ impl Asker {
         };
         match reply(&answer) {
             Ok(Some(reply)) => {
-                let (id, target) = (&question.id, AnswerTarget::Waiting);
-                let recorded = record(&self.catalog, &self.person, id, target, reply).await;
+                let answer = answer_of(&question.id, AnswerTarget::Waiting, reply);
+                let recorded = self.catalog.operate(answer, &self.person).await;
                 // An answer that came too late may have been given elsewhere.
                 recorded.is_ok()
             }
@@ -166,21 +174,19 @@ impl Asker {
     }
 }
 
-/// Records an answer; whether there is a record that it is for.
-async fn record(
-    catalog: &Catalog,
-    person: &Actor,
+/// A person's reply to the question about the record with an id.
+fn answer_of(
     id: &str,
     target: AnswerTarget,
-    reply: Reply,
-) -> Result<bool, ToolError> {
-    let answer = ApprovalAnswer {
+    (reply, any_arguments): (Reply, bool),
+) -> ApprovalAnswer {
+    ApprovalAnswer {
         approval: id.to_owned(),
         target,
         reply,
+        any_arguments,
         hours: None,
-    };
-    Ok(catalog.operate(answer, person).await?.is_some())
+    }
 }
 
 /// Takes the person's answer of an earlier round; whether there was one. An answer that was taken before counts
@@ -217,21 +223,30 @@ pub(super) async fn taken(
         .and_then(|(id, serial)| Some((id, serial.parse().ok()?)));
     let asked = asked.ok_or_else(|| wrong("requestState", "was not given by this server"))?;
     let (id, serial) = asked;
-    let target = AnswerTarget::Record(serial);
-    let recorded = record(&server.catalog, &Server::person(context), id, target, reply).await;
-    recorded.map_err(|error| wire::refused(&error))
+    let answer = answer_of(id, AnswerTarget::Record(serial), reply);
+    let recorded = server
+        .catalog
+        .operate(answer, &server.person(context))
+        .await;
+    let recorded = recorded.map_err(|error| wire::refused(&error))?;
+    Ok(recorded.is_some())
 }
 
-/// The person's reply; `None` where the question was closed without one.
-fn reply(answer: &ElicitResult) -> Result<Option<Reply>, ErrorData> {
-    let scope = || answer.content.as_ref()?.get("scope")?.as_str();
-    match (&answer.action, scope()) {
-        (ElicitationAction::Accept, Some("once")) => Ok(Some(Reply::Once)),
-        (ElicitationAction::Accept, Some("always")) => Ok(Some(Reply::Always)),
-        (ElicitationAction::Accept, _) => Err(wrong("scope", "must be `once` or `always`")),
-        (ElicitationAction::Decline, _) => Ok(Some(Reply::No)),
-        _ => Ok(None),
-    }
+/// The person's reply, and whether it is for any arguments; `None` where the question was closed without one.
+fn reply(answer: &ElicitResult) -> Result<Option<(Reply, bool)>, ErrorData> {
+    let field = |name: &str| answer.content.as_ref()?.get(name);
+    let reply = match (&answer.action, field("scope").and_then(Value::as_str)) {
+        (ElicitationAction::Accept, Some("once")) => Reply::Once,
+        (ElicitationAction::Accept, Some("session")) => Reply::Session,
+        (ElicitationAction::Accept, Some("always")) => Reply::Always,
+        (ElicitationAction::Accept, _) => {
+            return Err(wrong("scope", "must be `once`, `session` or `always`"));
+        }
+        (ElicitationAction::Decline, _) => Reply::No,
+        _ => return Ok(None),
+    };
+    let is_for_any = field(ANY).and_then(Value::as_bool).unwrap_or(false);
+    Ok(Some((reply, is_for_any)))
 }
 
 /// Binds a question to this call.

@@ -76,7 +76,7 @@ pub(super) async fn tool(
     // A person who was just asked isn't asked again, whatever comes of it.
     let was_asked = approval::taken(server, request, context).await?;
     let way = approval::way(context).filter(|_| !was_asked);
-    let actor = Server::actor(context);
+    let actor = server.actor(context);
     let owner = actor.owner.clone();
     let profiles = server.profiles(context);
     let token = context.meta.get_progress_token();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gongfu_core::account::{Actor, Owner, Permissions, Role};
 use gongfu_core::registry::Identity;
 use gongfu_hub::Profile;
-use rmcp::model::{ErrorData, Extensions};
+use rmcp::model::{ErrorData, Extensions, ProtocolVersion};
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 
 use super::Server;
@@ -16,6 +16,13 @@ use crate::http::RequestedProfiles;
 const MAX_CLIENT: usize = 200;
 /// The most tasks whose owners are known: more than there are at once.
 const MAX_TASKS: usize = 4_096;
+
+/// A new session, which nobody can guess.
+pub(super) fn new_session() -> Option<Arc<str>> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).ok()?;
+    Some(format!("{:032x}", u128::from_ne_bytes(id)).into())
+}
 
 /// The user that the web server found by the credential of a request.
 fn identity(extensions: &Extensions) -> Option<&Arc<Identity>> {
@@ -33,18 +40,31 @@ fn caller(extensions: &Extensions, client: String) -> Actor {
 
 impl Server {
     /// The caller of a request.
-    pub(super) fn actor(context: &RequestContext<RoleServer>) -> Actor {
+    pub(super) fn actor(&self, context: &RequestContext<RoleServer>) -> Actor {
         let client = context.client_info().map_or_else(
             || "unknown".to_owned(),
             |client| format!("{} {}", client.name, client.version),
         );
         let client = client.chars().take(MAX_CLIENT).collect();
-        caller(&context.extensions, client)
+        Actor {
+            session: self.session(context),
+            ..caller(&context.extensions, client)
+        }
+    }
+
+    /// The session of a request: the connection on a local transport, the session of an older revision over HTTP. The
+    /// requests of 2026-07-28 over HTTP have nothing in common.
+    fn session(&self, context: &RequestContext<RoleServer>) -> Option<Arc<str>> {
+        let has_none = context.extensions.get::<http::request::Parts>().is_some()
+            && context
+                .protocol_version()
+                .is_none_or(|version| version >= ProtocolVersion::V_2026_07_28);
+        self.session.clone().filter(|_| !has_none)
     }
 
     /// The person at a client, whose answers come through it.
-    pub(super) fn person(context: &RequestContext<RoleServer>) -> Actor {
-        let actor = Self::actor(context);
+    pub(super) fn person(&self, context: &RequestContext<RoleServer>) -> Actor {
+        let actor = self.actor(context);
         Actor {
             role: Role::Developer,
             permissions: Permissions {
@@ -103,7 +123,7 @@ impl TaskOwners {
         task: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = Server::actor(context).owner;
+        let caller = caller(&context.extensions, String::new()).owner;
         match self.lock().get(task) {
             Some(owner) if *owner != caller => {
                 // As `rmcp` says it of a task that there isn't.

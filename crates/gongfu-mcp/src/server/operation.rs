@@ -74,7 +74,7 @@ impl Server {
         O::Output: 'static,
     {
         self.roots.settled().await;
-        let (catalog, actor) = (Arc::clone(&self.catalog), Self::actor(context));
+        let (catalog, actor) = (Arc::clone(&self.catalog), self.actor(context));
         let mut running = JoinSet::new();
         running.spawn(async move { catalog.operate(operation, &actor).await });
         match running.join_next().await {

@@ -69,6 +69,8 @@ fn weather(name: &str, control: &Arc<Control>) -> Arc<dyn Entry> {
             says_read_only: false,
             person_only: false,
             origin: origin(),
+            permission: format!("mcp.weather.{name}").into(),
+            definition: None,
         },
         control: Arc::clone(control),
     })

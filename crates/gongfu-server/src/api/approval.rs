@@ -2,7 +2,7 @@
 
 use gongfu_core::approval::{Answer as Given, AnswerTarget, Approval, Scope as Validity};
 use gongfu_core::port::Timestamp;
-use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, Reply};
+use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, ApprovalRevoke, Reply};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,10 @@ pub(super) struct ApprovalItem {
     trust: Option<String>,
     /// The time of the last such call (RFC 3339).
     asked_at: String,
-    /// `waiting`, `allowed_once`, `allowed_always` or `denied`.
+    /// `waiting`, `allowed_once`, `allowed_session`, `allowed_always` or `denied`.
     state: &'static str,
+    /// True if the answer is for any arguments.
+    any_arguments: bool,
     /// The deadline of the question or the end of the answer (RFC 3339); null for an answer without an end.
     until: Option<String>,
 }
@@ -47,9 +49,11 @@ impl From<Approval> for ApprovalItem {
             state: match approval.answer {
                 Given::Waiting => "waiting",
                 Given::Allowed(Validity::Once) => "allowed_once",
+                Given::Allowed(Validity::Session) => "allowed_session",
                 Given::Allowed(Validity::Always) => "allowed_always",
                 Given::Denied => "denied",
             },
+            any_arguments: approval.is_for_any,
             until: approval.until.map(|until| Timestamp(until).to_string()),
         }
     }
@@ -98,13 +102,15 @@ enum Decision {
 enum For {
     #[default]
     Once,
+    Session,
     Always,
 }
 
 /// Allow or deny a call of an agent.
 ///
-/// Allowing it once is for the next such call; always is for every call with the same arguments. Denying it once is for
-/// an hour.
+/// Allowing it once is for the next such call; always is for every call with the same arguments; session is for those of
+/// the MCP session that asked. A tool of another server may be allowed with any arguments. Denying it once is for an
+/// hour. The id of an answer for a session or for any arguments is a new one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApprovalReply {
@@ -113,9 +119,12 @@ pub(super) struct ApprovalReply {
     id: String,
     /// The decision.
     decision: Decision,
-    /// The calls that it is for: `once` or `always`.
+    /// The calls that it is for: `once`, `session` or `always`; a refusal is for `once` or `always`.
     #[serde(default)]
     scope: For,
+    /// True to allow it with any arguments.
+    #[serde(default)]
+    any_arguments: bool,
     /// The time for which it is valid, in hours; without it, without an end.
     #[schemars(range(min = 1, max = 87_600))]
     hours: Option<u32>,
@@ -140,12 +149,42 @@ impl Endpoint for ApprovalReply {
                 (Decision::Allow, For::Once) => Reply::Once,
                 (Decision::Allow, For::Always) => Reply::Always,
                 (Decision::Deny, For::Once) => Reply::No,
-                (Decision::Deny, For::Always) => Reply::Never,
+                (Decision::Allow, For::Session) => Reply::Session,
+                (Decision::Deny, For::Session | For::Always) => Reply::Never,
             },
+            any_arguments: self.any_arguments,
             hours: self.hours,
         };
         let answered = context.operate(answer).await?;
         let approval = answered.ok_or(Problem::NotFound("approval"))?;
+        Ok(Answer::from(ApprovalItem::from(approval)))
+    }
+}
+
+/// Forget a call that waits, or an answer: the next such call asks again.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApprovalDelete {
+    /// The id of the approval, or at least its first eight digits.
+    #[schemars(length(min = 8, max = 64))]
+    id: String,
+}
+
+impl Endpoint for ApprovalDelete {
+    const NAME: &'static str = "approval_revoke";
+    const METHOD: Method = Method::DELETE;
+    const PATH: &'static str = "/api/v1/approvals/{id}";
+    const ACCESS: Access = Access::Person;
+    const REFUSALS: &'static [Refusal] = &[Refusal {
+        status: 404,
+        codes: &["NOT_FOUND"],
+    }];
+    type Reply = ApprovalItem;
+
+    async fn answer(self, context: &Context) -> Result<Answer<ApprovalItem>, Problem> {
+        let revoke = ApprovalRevoke { approval: self.id };
+        let revoked = context.operate(revoke).await?;
+        let approval = revoked.ok_or(Problem::NotFound("approval"))?;
         Ok(Answer::from(ApprovalItem::from(approval)))
     }
 }

@@ -1,6 +1,6 @@
 //! The commands by which a person decides: calls, changes, hosts, and what runs leave beside skills.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use gongfu_core::network::Rule;
 
 use super::{Common, Places, value};
@@ -13,16 +13,28 @@ pub(crate) enum ApproveCommand {
         #[arg(from_global)]
         json: bool,
     },
-    /// Allow a command the next time it is called with the same arguments
+    /// Ask you about each call that waits
+    Ask {},
+    /// Allow a call: the next time it is made with the same arguments, for a session, or always
+    ///
+    /// The tools of other servers may be allowed with any arguments; a definition that changes is asked about again.
+    /// A session ends with the client's connection, and after seven days. A client that speaks MCP 2026-07-28 over HTTP
+    /// has none.
     Allow {
         /// ID from `gongfu approve list`
         id: String,
-        /// Allow it every time
-        #[arg(long)]
+        /// Calls that are allowed: the next one, those of the session that asked, or all
+        #[arg(long = "for", value_name = "SCOPE", default_value = "once")]
+        scope: AllowedScope,
+        /// Allow it every time (same as `--for always`)
+        #[arg(long, conflicts_with = "scope")]
         always: bool,
-        /// Forget this decision after so many hours
-        #[arg(long, value_name = "HOURS", value_parser = value::hours)]
-        hours: Option<u32>,
+        /// Allow it with any arguments
+        #[arg(long)]
+        any_arguments: bool,
+        /// Forget this decision after so long, such as 30d or 12h
+        #[arg(long, value_name = "TIME", value_parser = value::hours)]
+        expires: Option<u32>,
         #[arg(from_global)]
         json: bool,
     },
@@ -30,12 +42,28 @@ pub(crate) enum ApproveCommand {
     Deny {
         /// ID from `gongfu approve list`
         id: String,
-        /// Forget this decision after so many hours
-        #[arg(long, value_name = "HOURS", value_parser = value::hours)]
-        hours: Option<u32>,
+        /// Forget this decision after so long, such as 30d or 12h
+        #[arg(long, value_name = "TIME", value_parser = value::hours)]
+        expires: Option<u32>,
         #[arg(from_global)]
         json: bool,
     },
+    /// Forget a pending approval or a decision: the next such call asks again
+    #[command(alias = "remove", alias = "rm")]
+    Revoke {
+        /// ID from `gongfu approve list`
+        id: String,
+        #[arg(from_global)]
+        json: bool,
+    },
+}
+
+/// The calls that a person allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AllowedScope {
+    Once,
+    Session,
+    Always,
 }
 
 #[derive(Debug, Subcommand)]

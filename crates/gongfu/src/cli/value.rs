@@ -27,9 +27,16 @@ pub(super) fn timeout(text: &str) -> Result<u32, String> {
     whole(text, 1..=3600, "seconds", "60")
 }
 
-/// A number of hours for a decision.
+/// The time for which a decision holds, in hours: `30d`, `12h`, or a number of hours.
 pub(super) fn hours(text: &str) -> Result<u32, String> {
-    whole(text, 1..=87_600, "hours", "24")
+    let (number, factor) = match text.strip_suffix('d') {
+        Some(days) => (days, 24),
+        None => (text.strip_suffix('h').unwrap_or(text), 1),
+    };
+    let hours = number.parse::<u32>().ok();
+    let hours = hours.and_then(|number| number.checked_mul(factor));
+    let hours = hours.filter(|hours| (1..=87_600).contains(hours));
+    hours.ok_or_else(|| "use days or hours, such as 30d or 12h, up to 3650d".to_owned())
 }
 
 /// A number of days.

@@ -88,7 +88,7 @@ fn approval_once_always_and_never_hold_in_a_running_server() {
     assert_eq!(stdout(&client.good(TOOL, dynamic())), "said\n");
     check_waits(&client.call(TOOL, dynamic()));
     fixture
-        .gongfu(["approve", "allow", &id, "--always", "--hours", "1"])
+        .gongfu(["approve", "allow", &id, "--always", "--expires", "1h"])
         .good();
     for _ in 0..2 {
         client.good(TOOL, dynamic());

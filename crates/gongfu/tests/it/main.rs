@@ -21,6 +21,9 @@ mod connection;
 mod distrust;
 #[cfg(test)]
 mod fixture;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod foreign_approval;
 #[cfg(test)]
 mod grant;
 #[cfg(test)]

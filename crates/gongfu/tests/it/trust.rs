@@ -288,7 +288,7 @@ fn agent_whose_person_cannot_be_asked_is_told_how_to_go_on() {
     let id = text_at(&listed, "/0/id").to_owned();
     // With an end it is about the call, not about the project.
     fixture
-        .gongfu(["approve", "allow", &id, "--always", "--hours", "1"])
+        .gongfu(["approve", "allow", &id, "--always", "--expires", "1h"])
         .good();
     assert!(!fixture.path("home/trust.json").exists());
     assert_eq!(at(&ask(&mut client), "/structuredContent/stdout"), "ran\n");

@@ -46,6 +46,7 @@ fn answer(catalog: &Catalog, id: &str, reply: Reply) -> bool {
         approval: id.to_owned(),
         target: AnswerTarget::Any,
         reply,
+        any_arguments: false,
         hours: None,
     };
     now(catalog.operate(answer, &person)).unwrap().is_some()

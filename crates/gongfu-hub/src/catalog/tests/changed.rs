@@ -42,6 +42,7 @@ impl EventSink for Person {
                 approval: question.id.clone(),
                 target: AnswerTarget::Waiting,
                 reply: self.reply,
+                any_arguments: false,
                 hours: None,
             };
             let person = Actor::local(Role::Developer, "person");

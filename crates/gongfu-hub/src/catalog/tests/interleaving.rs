@@ -69,6 +69,8 @@ fn counter(name: &str, access: Access, origin: Origin, world: &World) -> Arc<dyn
             says_read_only: false,
             person_only: false,
             origin,
+            permission: format!("tool.{name}").into(),
+            definition: None,
         },
         runs: Arc::clone(&world.runs),
     })
@@ -149,6 +151,7 @@ async fn record(catalog: &Catalog, id: &str, target: AnswerTarget, reply: Reply)
         approval: id.to_owned(),
         target,
         reply,
+        any_arguments: false,
         hours: None,
     };
     let person = Actor::local(Role::Developer, "person");
@@ -217,7 +220,7 @@ impl World {
         let credit = match reply {
             Reply::Once => Credit::Once,
             Reply::Always => Credit::Always,
-            Reply::No | Reply::Never => Credit::None,
+            Reply::Session | Reply::No | Reply::Never => Credit::None,
         };
         self.credits.insert(key.to_owned(), credit);
     }
@@ -230,7 +233,7 @@ impl World {
             *tool == record.tool
                 && match arguments.get("command") {
                     Some(command) => Some(record.what.as_str()) == command.as_str(),
-                    None => record.what == format!("n: {}", arguments["n"]),
+                    None => record.details.contains(&format!("n: {}", arguments["n"])),
                 }
         });
         let (tool, arguments) = arguments.unwrap();

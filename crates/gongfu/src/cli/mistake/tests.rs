@@ -201,9 +201,9 @@ fn mistakes_have_a_code_and_the_next_step() {
         ("doctor now", "UNKNOWN_OPTION", "options only"),
         ("run s --timeout abc x", "INVALID_VALUE", "from 1 to 3600"),
         (
-            "approve allow 1 --hours x",
+            "approve allow 1 --expires x",
             "INVALID_VALUE",
-            "whole number of hours",
+            "days or hours",
         ),
         (
             "grant add pdf http://x.example",

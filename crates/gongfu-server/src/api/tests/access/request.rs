@@ -80,6 +80,7 @@ impl Fixture {
                 format!("/api/v1/approvals/{}", self.approval),
                 json!({ "decision": "deny" }),
             ),
+            "approval_revoke" => with_path(format!("/api/v1/approvals/{}", self.approval)),
             "audit_read" => with_path("/api/v1/audit".to_owned()),
             "server_audit_read" => with_path("/api/v1/admin/audit".to_owned()),
             "server_audit_verify" => with_path("/api/v1/admin/audit/verify".to_owned()),
