@@ -31,25 +31,28 @@ struct ForeignTool {
     tool: String,
     /// The digest of its definition, so that an approval is for this one.
     definition: Digest,
+    /// The tokens of its description, about.
+    tokens: usize,
 }
 
 impl ForeignTool {
     fn new(connection: &ConnectionName, definition: &Definition, declared: Safety) -> Self {
-        let safety = definition.safety(declared);
+        let spec = ToolSpec {
+            name: wire_name(connection, &definition.name).into(),
+            title: definition.title().into(),
+            description: definition.description(),
+            input_schema: Arc::new(input_schema(&definition.input_schema)),
+            output_schema: definition.output_schema.clone().map(Arc::new),
+            access: Access::Execute,
+            destructive: definition.is_destructive && !definition.is_read_only,
+            safety: definition.safety(declared),
+            says_read_only: definition.is_read_only,
+            person_only: false,
+            origin: Origin::Server(connection.to_string()),
+        };
         Self {
-            spec: ToolSpec {
-                name: wire_name(connection, &definition.name).into(),
-                title: definition.title().into(),
-                description: definition.description(),
-                input_schema: Arc::new(input_schema(&definition.input_schema)),
-                output_schema: definition.output_schema.clone().map(Arc::new),
-                access: Access::Execute,
-                destructive: definition.is_destructive && !definition.is_read_only,
-                safety,
-                says_read_only: definition.is_read_only,
-                person_only: false,
-                origin: Origin::Server(connection.to_string()),
-            },
+            tokens: spec.tokens(),
+            spec,
             connection: connection.clone(),
             tool: definition.name.clone(),
             definition: definition.digest(),
@@ -105,6 +108,10 @@ fn described(arguments: &Map<String, Value>) -> (Vec<String>, bool) {
 impl Entry for ForeignTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn tokens(&self) -> usize {
+        self.tokens
     }
 
     fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult> {
