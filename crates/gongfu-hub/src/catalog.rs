@@ -340,6 +340,14 @@ impl Catalog {
     /// # Errors
     /// The tool isn't there, a stage of the gate refuses, or the tool fails.
     pub async fn call(&self, request: Request<'_>) -> Result<ToolResult, ToolError> {
+        self.call_as(request, false).await
+    }
+
+    async fn call_as(
+        &self,
+        request: Request<'_>,
+        is_indirect: bool,
+    ) -> Result<ToolResult, ToolError> {
         let Request {
             profiles,
             name,
@@ -384,6 +392,7 @@ impl Catalog {
             arguments: Arc::new(request.arguments),
             events: request.events,
             cancel: request.cancel,
+            is_indirect,
             allowed: None,
         };
         let now = call.space.now();
@@ -429,7 +438,7 @@ impl Catalog {
             ..request
         };
         // It is no call of `tool_call` again, so this ends.
-        Box::pin(self.call(request)).await
+        Box::pin(self.call_as(request, true)).await
     }
 
     /// Answers a request that is no tool: a manifest, a resource, a prompt, a person's answer.
@@ -470,6 +479,7 @@ impl Catalog {
             arguments: Arc::new(arguments),
             events,
             cancel: CancellationToken::new(),
+            is_indirect: false,
             allowed: None,
         };
         let run = |call: Call| async move { operation.run(&call).await };

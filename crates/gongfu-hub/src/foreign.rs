@@ -1,5 +1,7 @@
 //! Tools of other MCP servers as entries of the catalog.
 
+mod large;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -134,7 +136,8 @@ impl Entry for ForeignTool {
         Box::pin(async move {
             let answer = call.space.servers().call(foreign).await;
             let answer = answer.map_err(|error| refusal(&self.connection, &error))?;
-            Ok(result(answer))
+            let has_schema = self.spec.output_schema.is_some() && !call.is_indirect;
+            Ok(large::fitted(result(answer), call, has_schema).await)
         })
     }
 }

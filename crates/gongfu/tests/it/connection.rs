@@ -377,3 +377,20 @@ fn many_tools_are_searched_and_called_by_name() {
         .good();
     assert!(listed(&mut server(&fixture)).len() > 300);
 }
+
+#[test]
+fn large_answer_is_read_from_its_file() {
+    let fixture = fixture();
+    add(&fixture, "large", "huge-answer 100000");
+    approve(&fixture, "large").good();
+    let mut client = server(&fixture);
+    let told = say(&mut client, "large__echo");
+    assert!(
+        told.len() < 3_000 && told.contains("of 100000 bytes"),
+        "{told}"
+    );
+    let path = told.split("all of it is in ").nth(1).unwrap();
+    let path = path.split(';').next().unwrap();
+    let read = client.good("file_read", json!({ "path": path }));
+    assert!(text_at(&read, "/content/0/text").starts_with("zzz"));
+}

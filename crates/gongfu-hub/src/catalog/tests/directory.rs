@@ -475,3 +475,57 @@ fn known_tools_are_no_change_where_all_are_listed() {
     let list_of = |budget| listed(&setup(2).0.with_tool_budget(budget), &actor, Some(&known)).len();
     assert_eq!(list_of(1), 4);
 }
+
+#[test]
+fn large_answer_becomes_a_file() {
+    let (catalog, _, servers) = setup(100);
+    let answer = |text: String, name: &str, arguments: Value| {
+        *servers.text.lock().unwrap() = text;
+        call(&catalog, name, arguments).unwrap()
+    };
+    let read = |path: &str, line: usize| {
+        let arguments = json!({ "path": path, "start_line": line, "end_line": line });
+        shown(&call(&catalog, "file_read", arguments).unwrap())
+    };
+    let indirect = json!({ "name": "github__list_issues", "arguments": { "repo": "x" } });
+    // As long as it may be.
+    let fits = "z".repeat(32 * 1024);
+    let small = answer(fits.clone(), "tool_call", indirect.clone());
+    assert!(shown(&small).contains(&fits));
+
+    let rows: Vec<Value> = (0..2_000)
+        .map(|n| json!({ "id": n, "title": "é" }))
+        .collect();
+    let text = serde_json::to_string_pretty(&rows).unwrap();
+    let large = answer(text.clone(), "tool_call", indirect.clone());
+    assert!(matches!(&large.content[0], Content::Foreign(block) if block["type"] == "image"));
+    let [_, Content::Text { text: told }] = &*large.content else {
+        panic!("{large:?}")
+    };
+    assert!(
+        told.len() < 3_000 && told.starts_with("[\n  {\n    \"id\": 0,"),
+        "{told}"
+    );
+    let shape = format!(
+        "of {} bytes; JSON: a list of 2000 with the keys id, title;",
+        text.len()
+    );
+    assert!(told.contains(&shape), "{told}");
+    assert!(large.structured_content.is_none());
+    let path = told.split("all of it is in ").nth(1).unwrap();
+    let path = path.split(';').next().unwrap();
+    let (last, line) = (text.lines().nth(7_998).unwrap(), 7_999);
+    assert!(last.contains("1999") && read(path, line).contains(last));
+
+    let lines = "a line\n".repeat(10_000);
+    let plain = shown(&answer(
+        lines,
+        "github__list_issues",
+        json!({ "repo": "x" }),
+    ));
+    assert!(
+        plain.contains("10000 lines of text; all of it is in "),
+        "{plain}"
+    );
+    assert!(plain.contains("answer.txt"));
+}
