@@ -45,7 +45,7 @@ pub use servers::{
     Asker, ConnectionStatus, Discovery, NoServers, Process, ProcessSpec, Processes, Progress,
     ProgressListener, ServerAnswer, ServerCall, ServerTools, Servers, SignIn,
 };
-pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore};
+pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore, TextIndex};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};
 pub use time::{Clock, Timestamp};
 

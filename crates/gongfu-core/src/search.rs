@@ -12,5 +12,5 @@ pub mod stop;
 pub mod text;
 pub mod word;
 
-pub use query::{Answer, Filter, Hit, Query, Scope};
+pub use query::{Answer, Filter, Hit, Query, Scope, TextAnswer};
 pub use text::SearchText;

@@ -2,7 +2,6 @@
 //!
 //! Knows no sandbox: it names folders, and keeps those of the home in order.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +16,11 @@ use gongfu_core::port::{
 use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{self, Root, real_outside};
+use crate::disk::{self, real_outside};
 use crate::home::Home;
-use crate::workspace::LocalWorkspace;
+use crate::workspace::{self, LocalWorkspace};
 
 mod git;
-
-/// The number of runs whose long outputs are kept in one workspace.
-const MAX_OUTPUTS: usize = 50;
 
 /// Programs that aren't the system's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,8 +138,7 @@ impl LocalRunFolders {
             links.extend(folder.links.into_iter().filter(|(at, _)| !is_seen(at)));
             mounts.extend(new);
         }
-        let outputs = Root::create_private(&logs).and_then(|outputs| remove_oldest(&outputs));
-        outputs.map_err(|error| disk::home_error(&error))?;
+        workspace::outputs(&logs).map_err(|error| disk::home_error(&error))?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", self.clock.now().0, std::process::id());
         Ok(RunMounts {
@@ -197,17 +192,6 @@ fn read_only(folder: PathBuf, target: String) -> Mount {
         mode: Mode::ReadOnly,
         keep: None,
     }
-}
-
-/// Removes the oldest outputs above the limit; their names begin with the time.
-fn remove_oldest(outputs: &Root) -> io::Result<()> {
-    let entries = outputs.list(&SkillPath::root())?;
-    let surplus = entries.len().saturating_sub(MAX_OUTPUTS);
-    for entry in entries.into_iter().take(surplus) {
-        // Another process may be removing it, too.
-        let _ = outputs.dir().remove_dir_all(&entry.name);
-    }
-    Ok(())
 }
 
 impl RunFolders for LocalRunFolders {

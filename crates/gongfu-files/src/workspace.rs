@@ -334,6 +334,31 @@ impl Files for LocalWorkspace {
     fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool> {
         ready(self.put(place, change))
     }
+
+    fn keep<'a>(&'a self, folder: &'a str, name: &'a str, bytes: &'a [u8]) -> Pending<'a, String> {
+        let Some(logs) = self.lock().logs.clone() else {
+            let why = "there is no folder for long answers".to_owned();
+            return ready(Err(PortError::Denied(why)));
+        };
+        let kept = outputs(&logs).and_then(|outputs| outputs.put_folder(folder, &[(name, bytes)]));
+        let kept = kept.map(|()| format!("{LOGS}/{folder}/{name}"));
+        ready(kept.map_err(|error| disk::home_error(&error)))
+    }
+}
+
+/// The number of runs and answers whose long outputs are kept in one workspace.
+pub(crate) const MAX_OUTPUTS: usize = 50;
+
+/// Opens the folder of long outputs, and removes the oldest above the limit; their names begin with the time.
+pub(crate) fn outputs(logs: &Path) -> io::Result<Root> {
+    let outputs = Root::create_private(logs)?;
+    let entries = outputs.list(&SkillPath::root())?;
+    let surplus = entries.len().saturating_sub(MAX_OUTPUTS);
+    for entry in entries.into_iter().take(surplus) {
+        // Another process may be removing it, too.
+        let _ = outputs.dir().remove_dir_all(&entry.name);
+    }
+    Ok(outputs)
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct Call {
     pub events: Events,
     /// Ends the call and everything that it started.
     pub cancel: CancellationToken,
+    /// True if the caller wrote it as a call of `tool_call`, which promises no form of the answer.
+    pub(crate) is_indirect: bool,
     /// The digest of the proposal that a person allowed; set by the gate.
     pub(crate) allowed: Option<Digest>,
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, CallId, Events, Proposal};
+use crate::directory::{self, Directory, Indexes, KnownTools, Target};
 use crate::entry::{self, Entry};
 use crate::error::ToolError;
 use crate::gate::{Answer, AuditObserver, Gate, Quota, Review};
@@ -63,6 +64,9 @@ tools! {
     skill_write::SkillWrite,
 }
 
+/// The names near an unknown one that an error lists.
+const MAX_NEAREST: usize = 50;
+
 /// Every tool, and the gate in front of them.
 ///
 /// The entries are a snapshot that is replaced as a whole, so listing never waits for a lock.
@@ -73,6 +77,9 @@ pub struct Catalog {
     gate: Gate,
     spaces: Arc<dyn Spaces>,
     calls: AtomicU64,
+    /// The tokens that other servers' tools may take in a list.
+    tool_budget: usize,
+    tool_indexes: Arc<Indexes>,
 }
 
 /// The state of everything that a client can see.
@@ -96,6 +103,8 @@ pub struct Request<'a> {
     pub actor: &'a Actor,
     /// The call that caused this one.
     pub parent: Option<CallId>,
+    /// The tools that the caller's connection has had to do with, where there is a connection.
+    pub known: Option<Arc<KnownTools>>,
     /// Carries events to the caller.
     pub events: Events,
     /// Ends the call.
@@ -116,6 +125,7 @@ impl<'a> Request<'a> {
             arguments,
             actor,
             parent: None,
+            known: None,
             events: Events::default(),
             cancel: CancellationToken::new(),
         }
@@ -131,6 +141,8 @@ impl Catalog {
             gate: Gate::new(quota, observer),
             spaces,
             calls: AtomicU64::new(0),
+            tool_budget: directory::BUDGET,
+            tool_indexes: Arc::default(),
         }
     }
 
@@ -138,6 +150,13 @@ impl Catalog {
     #[must_use]
     pub fn with_audit(mut self, detail: Detail) -> Self {
         self.gate.detail = detail;
+        self
+    }
+
+    /// The same, with so many tokens for the tools of other servers in a list; above, they are searched.
+    #[must_use]
+    pub fn with_tool_budget(mut self, tokens: usize) -> Self {
+        self.tool_budget = tokens;
         self
     }
 
@@ -172,28 +191,88 @@ impl Catalog {
         Ok(())
     }
 
-    /// The tools of the profiles, by name.
+    /// The tools of the profiles, by name. Of other servers' tools above the budget only the `known` ones are listed,
+    /// with those that find the rest.
     ///
     /// The library is read only when a tool of the profiles describes it: a client that asks for
     /// gongfu's own tools doesn't wait until all skills are read. When it can't be read, such a tool
     /// says less.
-    pub async fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+    pub async fn list(
+        &self,
+        profiles: &[Profile],
+        actor: &Actor,
+        known: Option<&KnownTools>,
+    ) -> Vec<ToolSpec> {
         let entries = self.entries.load_full();
         let library = if entries.needs_library(profiles, &actor.owner) {
             self.library(actor).await
         } else {
             None
         };
-        permitted(
-            entries.described(profiles, &actor.owner, library.as_deref()),
-            actor,
-        )
+        self.listed(&entries, profiles, actor, known, library.as_deref())
     }
 
     /// The same without the library, for when it isn't read yet.
-    pub fn list_without_library(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        let entries = self.entries.load_full();
-        permitted(entries.described(profiles, &actor.owner, None), actor)
+    pub fn list_without_library(
+        &self,
+        profiles: &[Profile],
+        actor: &Actor,
+        known: Option<&KnownTools>,
+    ) -> Vec<ToolSpec> {
+        self.listed(&self.entries.load_full(), profiles, actor, known, None)
+    }
+
+    fn listed(
+        &self,
+        entries: &Snapshot,
+        profiles: &[Profile],
+        actor: &Actor,
+        known: Option<&KnownTools>,
+        library: Option<&Library>,
+    ) -> Vec<ToolSpec> {
+        let directory = self.directory(entries, profiles, actor, None);
+        let directory = directory.filter(Directory::is_over_budget);
+        let is_known = |spec: &ToolSpec| known.is_some_and(|known| known.has(&spec.name));
+        let is_shown = |spec: &ToolSpec| {
+            is_permitted(spec, actor)
+                && (directory.is_none() || !spec.is_foreign() || is_known(spec))
+        };
+        let mut specs = entries.described(profiles, &actor.owner, library, is_shown);
+        if let Some(directory) = directory {
+            specs.extend(directory.specs());
+            specs.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        specs
+    }
+
+    /// The tools of other servers, as a caller sees them.
+    fn directory(
+        &self,
+        entries: &Snapshot,
+        profiles: &[Profile],
+        actor: &Actor,
+        known: Option<&Arc<KnownTools>>,
+    ) -> Option<Directory> {
+        let visible = entries.visible(profiles, &actor.owner, false);
+        let foreign = visible.filter(|entry| {
+            let spec = entry.spec();
+            spec.is_foreign() && is_permitted(spec, actor)
+        });
+        Directory::of(foreign, self.tool_budget, &self.tool_indexes, known)
+    }
+
+    /// The description of a tool that a caller can call, listed or not.
+    pub fn spec(&self, profiles: &[Profile], actor: &Actor, name: &str) -> Option<ToolSpec> {
+        let entries = self.entries.load();
+        let mut visible = entries.visible(profiles, &actor.owner, false);
+        let found = visible.find(|entry| *entry.spec().name == *name);
+        let own = || {
+            let directory = self.directory(&entries, profiles, actor, None)?;
+            let mut specs = directory.specs().into_iter();
+            specs.find(|spec| *spec.name == *name)
+        };
+        let spec = found.map(|entry| entry.spec().clone()).or_else(own);
+        spec.filter(|spec| is_permitted(spec, actor))
     }
 
     /// The instructions for a client's model: the profiles' own words, and the catalogue of skills.
@@ -216,9 +295,13 @@ impl Catalog {
         instructions::instructions(profiles, None, room)
     }
 
-    /// The descriptions of gongfu's own tools without any library.
+    /// The descriptions of gongfu's own tools without any library, with those that find tools of other servers.
     pub fn specs(profiles: &[Profile], owner: &Owner) -> Vec<ToolSpec> {
-        Snapshot::new(native()).described(profiles, owner, None)
+        let mut specs = Snapshot::new(native()).described(profiles, owner, None, |_| true);
+        if profile::shows_foreign(profiles) {
+            specs.extend(directory::own_specs());
+        }
+        specs
     }
 
     /// Waits until a client could see something else than at `since`, and answers the new state.
@@ -247,7 +330,9 @@ impl Catalog {
     pub fn executes(&self, name: &str, owner: &Owner) -> bool {
         let entries = self.entries.load();
         let mut all = entries.visible(&[Profile::All], owner, true);
-        all.any(|entry| *entry.spec().name == *name && entry.spec().access == Access::Execute)
+        directory::is_own(name)
+            || all
+                .any(|entry| *entry.spec().name == *name && entry.spec().access == Access::Execute)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
@@ -255,6 +340,14 @@ impl Catalog {
     /// # Errors
     /// The tool isn't there, a stage of the gate refuses, or the tool fails.
     pub async fn call(&self, request: Request<'_>) -> Result<ToolResult, ToolError> {
+        self.call_as(request, false).await
+    }
+
+    async fn call_as(
+        &self,
+        request: Request<'_>,
+        is_indirect: bool,
+    ) -> Result<ToolResult, ToolError> {
         let Request {
             profiles,
             name,
@@ -262,15 +355,28 @@ impl Catalog {
             ..
         } = request;
         let entries = self.entries.load_full();
+        let directory = || self.directory(&entries, profiles, actor, request.known.as_ref());
+        let own = directory::is_own(name).then(directory).flatten();
+        if let Some(directory) = &own
+            && let Some(target) = Target::of(name, &request.arguments)?
+        {
+            return self.call_target(request, target, directory).await;
+        }
         let space = self.open(actor).await?;
         // Whether there are many skills is asked only where that decides about this tool.
         let is_many = name == SEARCH
             && profile::dialects(profiles).any(|dialect| dialect.gains_search)
             && library(&space).await.is_some_and(|all| is_many(&all));
         let visible = || entries.visible(profiles, &actor.owner, is_many);
-        let Some(entry) = visible().find(|entry| *entry.spec().name == *name) else {
-            let names = visible().map(|entry| &*entry.spec().name);
-            let nearest = near::nearest_first(name, names).into_iter();
+        let found = visible().find(|entry| *entry.spec().name == *name);
+        let found = found.map(Arc::clone);
+        let Some(entry) = found.or_else(|| own?.entry(name)) else {
+            let specs = visible().map(|entry| entry.spec());
+            let permitted = specs.filter(|spec| is_permitted(spec, actor));
+            let names = permitted.map(|spec| &*spec.name);
+            let nearest = near::nearest_first(name, names)
+                .into_iter()
+                .take(MAX_NEAREST);
             return Err(Problem::UnknownTool {
                 name: name.to_owned(),
                 nearest: nearest.map(str::to_owned).collect(),
@@ -286,16 +392,26 @@ impl Catalog {
             arguments: Arc::new(request.arguments),
             events: request.events,
             cancel: request.cancel,
+            is_indirect,
             allowed: None,
         };
         let now = call.space.now();
         let outcome = self
             .gate
             .pass(call, entry.spec(), entry.as_ref(), |call| {
-                let entry = Arc::clone(entry);
+                let entry = Arc::clone(&entry);
                 async move { entry.run(&call).await }
             })
             .await;
+        let spec = entry.spec();
+        let mut loading = profiles.iter().map(|profile| profile.reading().1);
+        if let Ok(result) = &outcome
+            && request.known.is_some()
+            && (spec.is_foreign() || loading.any(|loads| *spec.name == *loads))
+            && let Some(directory) = directory()
+        {
+            directory.note_call(spec, result);
+        }
         outcome.map_err(|error| {
             let rendered = entry.failure(&error, now);
             ToolError {
@@ -303,6 +419,26 @@ impl Catalog {
                 ..error
             }
         })
+    }
+
+    /// Calls the tool that a call is for, as if its caller had called it by its name.
+    async fn call_target(
+        &self,
+        request: Request<'_>,
+        target: Target,
+        directory: &Directory,
+    ) -> Result<ToolResult, ToolError> {
+        let Target { name, arguments } = target;
+        if self.spec(request.profiles, request.actor, &name).is_none() || directory::is_own(&name) {
+            return Err(directory.unknown(&name));
+        }
+        let request = Request {
+            name: &name,
+            arguments,
+            ..request
+        };
+        // It is no call of `tool_call` again, so this ends.
+        Box::pin(self.call_as(request, true)).await
     }
 
     /// Answers a request that is no tool: a manifest, a resource, a prompt, a person's answer.
@@ -343,6 +479,7 @@ impl Catalog {
             arguments: Arc::new(arguments),
             events,
             cancel: CancellationToken::new(),
+            is_indirect: false,
             allowed: None,
         };
         let run = |call: Call| async move { operation.run(&call).await };
@@ -389,10 +526,9 @@ impl Catalog {
     }
 }
 
-/// The tools that a caller's credential permits.
-fn permitted(mut specs: Vec<ToolSpec>, actor: &Actor) -> Vec<ToolSpec> {
-    specs.retain(|spec| actor.permissions.scopes.has(Scope::of(spec.access)));
-    specs
+/// Returns true if a caller's credential permits a tool.
+fn is_permitted(spec: &ToolSpec, actor: &Actor) -> bool {
+    actor.permissions.scopes.has(Scope::of(spec.access))
 }
 
 async fn library(space: &Space) -> Option<Arc<Library>> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use gongfu_core::capability::Origin;
+use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::Library;
 use gongfu_core::port::Timestamp;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::call::{Call, Proposal};
@@ -31,6 +33,11 @@ pub trait Entry: Review {
     /// Returns true if its description depends on the caller's library.
     fn is_dynamic(&self) -> bool {
         false
+    }
+
+    /// The tokens that its description takes in the list of another server's tools; gongfu's own aren't counted.
+    fn tokens(&self) -> usize {
+        0
     }
 
     /// Runs it; only the gate calls this.
@@ -61,21 +68,12 @@ pub(crate) fn spoken<T: Tool>(failure: Failure) -> Arc<dyn Entry> {
 
 impl<T: Tool> ToolEntry<T> {
     fn new(failure: Option<Failure>) -> Self {
-        let input = schema::of::<T>();
         let spec = ToolSpec {
-            name: T::NAME.into(),
-            title: T::TITLE.into(),
-            description: input.description,
-            input_schema: Arc::new(input.schema),
-            output_schema: T::Output::schema().map(Arc::new),
             access: T::ACCESS,
             destructive: T::DESTRUCTIVE,
             safety: T::SAFETY,
-            says_read_only: false,
-            person_only: false,
-            origin: Origin::Native,
-            permission: format!("tool.{}", T::NAME).into(),
-            definition: None,
+            output_schema: T::Output::schema().map(Arc::new),
+            ..spec::<T>(T::NAME, T::TITLE)
         };
         Self {
             spec,
@@ -85,14 +83,41 @@ impl<T: Tool> ToolEntry<T> {
     }
 
     fn input(&self, arguments: &Map<String, Value>) -> Result<T, ToolError> {
-        // An explicit null is an argument that isn't given.
-        let given = arguments.iter().filter(|(_, value)| !value.is_null());
-        let given = given.map(|(name, value)| (name.clone(), value.clone()));
-        serde_json::from_value::<T>(Value::Object(given.collect())).map_err(|error| {
-            Problem::wrong_value(&self.spec.name, error.to_string(), "see the tool's schema")
-                .error()
-        })
+        input(&self.spec.name, arguments)
     }
+}
+
+/// The description of a tool of gongfu's own with these arguments, which only reads.
+pub(crate) fn spec<T: JsonSchema>(name: &str, title: &str) -> ToolSpec {
+    let input = schema::of::<T>();
+    ToolSpec {
+        name: name.into(),
+        title: title.into(),
+        description: input.description,
+        input_schema: Arc::new(input.schema),
+        output_schema: None,
+        access: Access::Read,
+        destructive: false,
+        safety: Safety::Safe,
+        says_read_only: false,
+        person_only: false,
+        origin: Origin::Native,
+        permission: format!("tool.{name}").into(),
+        definition: None,
+    }
+}
+
+/// The arguments of a tool as its type.
+pub(crate) fn input<T: DeserializeOwned>(
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Result<T, ToolError> {
+    // An explicit null is an argument that isn't given.
+    let given = arguments.iter().filter(|(_, value)| !value.is_null());
+    let given = given.map(|(name, value)| (name.clone(), value.clone()));
+    serde_json::from_value::<T>(Value::Object(given.collect())).map_err(|error| {
+        Problem::wrong_value(tool, error.to_string(), "see the tool's schema").error()
+    })
 }
 
 impl<T: Tool> Review for ToolEntry<T> {

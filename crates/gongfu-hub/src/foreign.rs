@@ -1,5 +1,7 @@
 //! Tools of other MCP servers as entries of the catalog.
 
+mod large;
+
 use std::sync::Arc;
 
 use gongfu_core::capability::{Access, Origin, Safety};
@@ -21,27 +23,30 @@ struct ForeignTool {
     connection: ConnectionName,
     /// Its name there.
     tool: String,
+    /// The tokens of its description, about.
+    tokens: usize,
 }
 
 impl ForeignTool {
     fn new(connection: &ConnectionName, definition: &Definition, declared: Safety) -> Self {
-        let safety = definition.safety(declared);
+        let spec = ToolSpec {
+            name: wire_name(connection, &definition.name).into(),
+            title: definition.title().into(),
+            description: definition.description(),
+            input_schema: Arc::new(input_schema(&definition.input_schema)),
+            output_schema: definition.output_schema.clone().map(Arc::new),
+            access: Access::Execute,
+            destructive: definition.is_destructive && !definition.is_read_only,
+            safety: definition.safety(declared),
+            says_read_only: definition.is_read_only,
+            person_only: false,
+            origin: Origin::Server(connection.to_string()),
+            permission: permission(connection, &definition.name).into(),
+            definition: Some(definition.digest()),
+        };
         Self {
-            spec: ToolSpec {
-                name: wire_name(connection, &definition.name).into(),
-                title: definition.title().into(),
-                description: definition.description(),
-                input_schema: Arc::new(input_schema(&definition.input_schema)),
-                output_schema: definition.output_schema.clone().map(Arc::new),
-                access: Access::Execute,
-                destructive: definition.is_destructive && !definition.is_read_only,
-                safety,
-                says_read_only: definition.is_read_only,
-                person_only: false,
-                origin: Origin::Server(connection.to_string()),
-                permission: permission(connection, &definition.name).into(),
-                definition: Some(definition.digest()),
-            },
+            tokens: spec.tokens(),
+            spec,
             connection: connection.clone(),
             tool: definition.name.clone(),
         }
@@ -69,6 +74,10 @@ impl Entry for ForeignTool {
         &self.spec
     }
 
+    fn tokens(&self) -> usize {
+        self.tokens
+    }
+
     fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult> {
         let (events, asking) = (call.events.clone(), call.events.clone());
         let asks = format!("{} asks: ", self.connection);
@@ -89,7 +98,8 @@ impl Entry for ForeignTool {
         Box::pin(async move {
             let answer = call.space.servers().call(foreign).await;
             let answer = answer.map_err(|error| refusal(&self.connection, &error))?;
-            Ok(result(answer))
+            let has_schema = self.spec.output_schema.is_some() && !call.is_indirect;
+            Ok(large::fitted(result(answer), call, has_schema).await)
         })
     }
 }

@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod change;
 mod confirmation;
 mod dialect;
+pub mod directory;
 pub mod encoding;
 pub mod entry;
 pub mod error;
@@ -37,6 +38,7 @@ pub mod writing;
 
 pub use call::{Call, Event, EventSink, Events, Question};
 pub use catalog::{Catalog, CatalogRevision, Fingerprints, NameCollision, Request};
+pub use directory::KnownTools;
 pub use error::ToolError;
 pub use error_code::ErrorCode;
 pub use gate::{AuditObserver, Quota};

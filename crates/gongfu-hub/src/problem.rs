@@ -54,6 +54,7 @@ macro_rules! problems {
 
 problems! {
     UnknownTool { name: String, nearest: Vec<String> } = ToolNotFound;
+    UnknownTarget { name: String, nearest: Vec<String> } = ToolNotFound;
     MissingArgument { name: String, about: String } = MissingArgument;
     UnknownArgument { name: String, known: Vec<String> } = UnknownArgument;
     WrongType { name: String, wanted: String, given: &'static str } = InvalidArgument;
@@ -148,9 +149,9 @@ impl Problem {
                 nearest,
                 total,
             } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
-            Self::UnknownTool { nearest, .. } | Self::ConnectionUnknown { nearest, .. } => {
-                json!({ "available": nearest })
-            }
+            Self::UnknownTool { nearest, .. }
+            | Self::UnknownTarget { nearest, .. }
+            | Self::ConnectionUnknown { nearest, .. } => json!({ "available": nearest }),
             Self::ApprovalWaiting { id, .. } => json!({ "approval": id }),
             Self::Dependencies {
                 language,

@@ -75,6 +75,12 @@ impl Profile {
     }
 }
 
+/// Returns true if these profiles show the tools of other servers.
+pub(crate) fn shows_foreign(profiles: &[Profile]) -> bool {
+    let shows = |profile: &Profile| matches!(profile, Profile::Standard | Profile::All);
+    profiles.iter().any(shows)
+}
+
 /// The dialects that these profiles show.
 pub(crate) fn dialects(profiles: &[Profile]) -> impl Iterator<Item = &'static Dialect> {
     let dialects = dialect::all().iter().copied();

@@ -10,7 +10,7 @@ use gongfu_core::library::Library;
 use gongfu_core::skill::Digest;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
@@ -82,4 +82,36 @@ pub struct ToolSpec {
     pub permission: Arc<str>,
     /// The digest of its definition, where that is another server's: a person approves this one.
     pub definition: Option<Digest>,
+}
+
+/// The bytes of JSON that are counted as one token.
+const BYTES_PER_TOKEN: usize = 4;
+/// The bytes of the annotations that surfaces add to a description.
+const ANNOTATION_BYTES: usize = 128;
+
+impl ToolSpec {
+    /// Returns true if it is a tool of another server.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.origin, Origin::Server(_))
+    }
+
+    /// The description as `tools/list` of MCP has it, without annotations.
+    pub fn to_json(&self) -> Value {
+        let mut json = json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": *self.input_schema,
+        });
+        if let (Some(schema), Some(json)) = (&self.output_schema, json.as_object_mut()) {
+            json.insert("outputSchema".to_owned(), Value::Object((**schema).clone()));
+        }
+        json
+    }
+
+    /// The tokens that it takes in a list, about.
+    pub fn tokens(&self) -> usize {
+        let bytes = self.to_json().to_string().len() + self.title.len() + ANNOTATION_BYTES;
+        bytes.div_ceil(BYTES_PER_TOKEN)
+    }
 }

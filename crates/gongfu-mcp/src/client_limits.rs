@@ -18,8 +18,8 @@ use rmcp::model::Implementation;
 
 /// The time that an answer waits for the library, unless a client has less patience.
 const WAIT: Duration = Duration::from_secs(5);
-/// The tools that a model needs at once to find any skill.
-const FIRST: [&str; 2] = ["skill_load", "skill_search"];
+/// The tools that a model needs at once to find any skill, or any tool of another server.
+const FIRST: [&str; 4] = ["skill_load", "skill_search", "tool_call", "tool_search"];
 
 /// The limits of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +123,7 @@ mod tests {
     fn only_a_client_that_defers_tools_is_asked_to_show_some() {
         let client = |version| Implementation::new("claude-code", version);
         let now = ClientLimits::of(Some(&client("2.1.330")));
-        assert!(now.wants_at_once("skill_search") && now.wants_at_once("skill_load"));
+        assert!(now.wants_at_once("skill_search") && now.wants_at_once("tool_search"));
         assert!(!now.wants_at_once("skill_run"));
         let before = ClientLimits::of(Some(&client("2.1.197")));
         assert!(!before.wants_at_once("skill_search"));

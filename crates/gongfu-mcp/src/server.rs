@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gongfu_core::account::Actor;
-use gongfu_hub::{Catalog, CatalogRevision, InstructionRoom, Profile};
+use gongfu_hub::{Catalog, InstructionRoom, KnownTools, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -43,7 +42,7 @@ mod roots;
 mod skill;
 
 use caller::TaskOwners;
-use change::SubscribedFiles;
+use change::{LastState, SubscribedFiles};
 use roots::Roots;
 
 pub use roots::AdoptRoots;
@@ -89,6 +88,8 @@ pub struct Server {
     roots: Roots,
     /// The connection, for answers that end with it; `None` where the system has no random numbers.
     session: Option<Arc<str>>,
+    /// The tools of other servers that the client has had to do with.
+    known: Arc<KnownTools>,
 }
 
 impl Server {
@@ -106,6 +107,7 @@ impl Server {
             task_owners: Arc::default(),
             codec: approval::codec(),
             session: caller::new_session(),
+            known: Arc::default(),
         }
     }
 
@@ -131,6 +133,7 @@ impl Server {
             codec: self.codec.clone(),
             roots: self.roots.connection(),
             session: caller::new_session(),
+            known: Arc::default(),
         }
     }
 
@@ -156,42 +159,18 @@ impl Server {
         let (profiles, actor) = (self.profiles(context), self.actor(context));
         let listing = {
             let (catalog, profiles) = (Arc::clone(&self.catalog), profiles.clone());
-            let actor = actor.clone();
-            async move { catalog.list(&profiles, &actor).await }
+            let (actor, known) = (actor.clone(), Arc::clone(&self.known));
+            async move { catalog.list(&profiles, &actor, Some(&known)).await }
         };
         let specs = if let Some(specs) = in_time(limits.wait, listing).await {
             specs
         } else {
             self.said_less.store(true, Ordering::Relaxed);
-            self.catalog.list_without_library(&profiles, &actor)
+            self.catalog
+                .list_without_library(&profiles, &actor, Some(&self.known))
         };
         let tools = specs.into_iter().map(|spec| wire::tool(spec, limits));
         tools.collect()
-    }
-
-    /// Waits for a change of the library; answers whether there will be more.
-    ///
-    /// Its first reading doesn't count as one: a client that comes later knows it as it is then. It does where the
-    /// client has seen tools without it.
-    async fn change(&self, actor: &Actor, known: &mut Option<CatalogRevision>) -> bool {
-        let before = match known {
-            Some(before) => *before,
-            None => match self
-                .catalog
-                .changed(actor, CatalogRevision::default())
-                .await
-            {
-                Ok(first) if self.said_less.swap(false, Ordering::Relaxed) => {
-                    *known = Some(first);
-                    return true;
-                }
-                Ok(first) => first,
-                Err(_) => return false,
-            },
-        };
-        let after = self.catalog.changed(actor, before).await;
-        *known = after.as_ref().ok().copied();
-        after.is_ok()
     }
 
     /// The span of a request, named as the conventions for MCP want it.
@@ -274,9 +253,9 @@ impl ServerHandler for Server {
         let mut telling = self.telling.lock().await;
         telling.abort_all();
         telling.spawn(async move {
-            let mut known = None;
-            while server.change(&actor, &mut known).await {
-                if !server.tell_peer(&peer, &actor).await {
+            let mut seen = LastState::by(&server);
+            while let Some(changed) = server.change(&actor, &mut seen).await {
+                if !server.tell_peer(&peer, changed, &actor).await {
                     return;
                 }
             }
@@ -298,14 +277,15 @@ impl ServerHandler for Server {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let actor = self.actor(context.request_context());
-        let mut known = None;
+        let mut seen = LastState::by(self);
         let mut subscribed = self.subscribed_by(&context, &actor).await;
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.end.cancelled() => return Ok(()),
-                more = self.change(&actor, &mut known) => {
-                    if !more || !self.tell_listener(&context, &mut subscribed, &actor).await {
+                changed = self.change(&actor, &mut seen) => {
+                    let Some(changed) = changed else { return Ok(()) };
+                    if !self.tell_listener(&context, changed, &mut subscribed, &actor).await {
                         return Ok(());
                     }
                 }

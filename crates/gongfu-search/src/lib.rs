@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::Library;
-use gongfu_core::port::{Pending, PortError, SkillSearch, SkillStore};
-use gongfu_core::search::{Answer, Query};
+use gongfu_core::port::{Pending, PortError, SkillSearch, SkillStore, TextIndex};
+use gongfu_core::search::{Answer, Query, SearchText};
 use tokio::runtime::Handle;
 
 use gongfu_files::Home;
@@ -23,11 +23,13 @@ mod pool;
 mod progress;
 mod score;
 mod terms;
+mod text_index;
 mod view;
 
 use indexing::OpenIndexes;
 use pool::Pool;
 use progress::Progress;
+use text_index::MemoryIndex;
 use view::View;
 
 /// The most spaces that are ready at once.
@@ -257,6 +259,17 @@ impl SkillSearch for Search {
                     asked.answer(&ready.library, &ready.view).await
                 }
                 answered => answered,
+            }
+        })
+    }
+
+    fn index(&self, texts: Vec<SearchText>) -> Pending<'_, Arc<dyn TextIndex>> {
+        let words = Arc::clone(&self.cache.words);
+        Box::pin(async move {
+            let building = tokio::task::spawn_blocking(move || MemoryIndex::new(&texts, words));
+            match building.await {
+                Ok(index) => Ok(Arc::new(index?) as Arc<dyn TextIndex>),
+                Err(fault) => Err(PortError::Unavailable(format!("search failed: {fault}"))),
             }
         })
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::port::{SkillSearch as _, SkillStore, Timestamp};
-use gongfu_core::search::{Answer, Filter, Query, Scope};
+use gongfu_core::search::{Answer, Filter, Query, Scope, SearchText};
 
 use gongfu_files::Home;
 use gongfu_library::source::Settings;
@@ -459,4 +459,40 @@ fn many_searches_at_once_share_one_index() {
         }
     });
     assert_eq!(files(&fixture.index()), 1);
+}
+
+#[test]
+fn other_texts_are_ranked_as_skills_are() {
+    let fixture = Fixture::new();
+    let search = fixture.search();
+    let text = |name: &str, description: &str| SearchText {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        ..SearchText::default()
+    };
+    let mut texts: Vec<SearchText> = (0..600)
+        .map(|number| text(&format!("noise_{number}"), "does the same as all others"))
+        .collect();
+    texts.push(text(
+        "list_issues\nList issues",
+        "Lists the issues of a repository",
+    ));
+    texts.push(text(
+        "close",
+        "Closes one of the issues that were listed, by its name",
+    ));
+    let index = fixture.runtime.block_on(search.index(texts)).unwrap();
+    let found = |query: &str, limit| index.search(&Query::new(query, limit)).unwrap();
+    let answer = found("listing issues", 10);
+    assert_eq!(answer.hits, [600, 601]);
+    assert_eq!((answer.total, answer.words), (2, true));
+    assert_eq!(found("noise 77", 1).hits, [77]);
+    assert_eq!(found("closed", 10).hits, [601]);
+    assert_eq!(found("same", 3).hits, [0, 1, 2]);
+    assert_eq!(found("same", 3).total, 600);
+    // A name comes first, whatever is said elsewhere.
+    assert_eq!(found("close", 1).hits, [601]);
+    assert!(!found("?", 1).words && found("unheard", 1).hits.is_empty());
+    let none = fixture.runtime.block_on(search.index(Vec::new())).unwrap();
+    assert!(none.search(&Query::new("x", 1)).unwrap().hits.is_empty());
 }

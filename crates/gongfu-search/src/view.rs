@@ -41,7 +41,8 @@ pub(super) struct View {
 /// The texts that aren't numbered yet, and the lengths of the others.
 #[derive(Default)]
 struct Numbering {
-    /// The skills that have each text, until it is numbered: a text in two indexes counts once.
+    /// The skills that have each text, or its own place in a list, until it is numbered: a text in two indexes counts
+    /// once.
     skills: BTreeMap<u64, Vec<u32>>,
     /// The length of each part of each text in words; negative for a text that doesn't count.
     lengths: [Vec<f32>; FIELDS.len()],
@@ -62,14 +63,6 @@ pub(super) struct Segment {
 impl View {
     /// Numbers the texts of the library.
     pub(super) fn new(library: &Library, indexes: Vec<(Group, Arc<Index>)>) -> io::Result<Self> {
-        let mut view = Self {
-            indexes: BTreeMap::new(),
-            segments: Vec::new(),
-            texts: Vec::new(),
-            count: 0,
-            names: HashMap::new(),
-            factors: Default::default(),
-        };
         let mut seen = Numbering::default();
         for (group, _) in &indexes {
             for (identity, places) in &group.texts {
@@ -80,21 +73,61 @@ impl View {
                 seen.skills.entry(*identity).or_default().extend(places);
             }
         }
-        for (group, index) in indexes {
+        let indexes = indexes.into_iter();
+        let mut view = Self::over(indexes.map(|(group, index)| (group.key, index)), seen)?;
+        view.name_texts(|at| {
+            let skill = skill(library, at as usize);
+            skill.map_or_else(Vec::new, |skill| {
+                vec![skill.name.as_str(), &*skill.full_name]
+            })
+        });
+        Ok(view)
+    }
+
+    /// Numbers the texts of an index whose identities are their places in a list, by these names.
+    pub(super) fn of_list<'a>(
+        index: Index,
+        count: u32,
+        names: impl Fn(u32) -> Vec<&'a str>,
+    ) -> io::Result<Self> {
+        let seen = Numbering {
+            skills: (0..count).map(|at| (at.into(), vec![at])).collect(),
+            ..Numbering::default()
+        };
+        let indexes = [(String::new(), Arc::new(index))];
+        let mut view = Self::over(indexes.into_iter(), seen)?;
+        view.name_texts(names);
+        Ok(view)
+    }
+
+    /// Gives each text the names of the first that has it.
+    fn name_texts<'a>(&mut self, names: impl Fn(u32) -> Vec<&'a str>) {
+        for (number, places) in (0_u32..).zip(&self.texts) {
+            for name in places.first().map(|at| names(*at)).unwrap_or_default() {
+                let named = self.names.entry(squashed(name)).or_default();
+                named.push(number);
+            }
+        }
+    }
+
+    fn over(
+        indexes: impl Iterator<Item = (String, Arc<Index>)>,
+        mut seen: Numbering,
+    ) -> io::Result<Self> {
+        let mut view = Self {
+            indexes: BTreeMap::new(),
+            segments: Vec::new(),
+            texts: Vec::new(),
+            count: 0,
+            names: HashMap::new(),
+            factors: Default::default(),
+        };
+        for (key, index) in indexes {
             for segment in index.segments() {
                 let segment = view.add(&segment, &index, &mut seen);
                 view.segments.push(segment.map_err(io::Error::other)?);
             }
-            view.indexes.insert(group.key, index);
-        }
-        for (number, places) in (0_u32..).zip(&view.texts) {
-            let first = places.first().and_then(|at| skill(library, *at as usize));
-            if let Some(first) = first {
-                for name in [first.name.as_str(), &first.full_name] {
-                    let named = view.names.entry(squashed(name)).or_default();
-                    named.push(number);
-                }
-            }
+            view.indexes.insert(key, index);
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
         let count = view.count.max(1) as f64;

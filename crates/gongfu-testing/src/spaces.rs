@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Environments, Materialize, NoServers, Pending, SkillStore, Space, SpaceParts, Spaces, ready,
+    Environments, Materialize, NoServers, Pending, Servers, SkillStore, Space, SpaceParts, Spaces,
+    ready,
 };
 use gongfu_core::sandbox::Limits;
 
@@ -36,6 +37,8 @@ pub struct MemorySpace {
     pub sandbox: Arc<ScriptedSandbox>,
     /// Packages.
     pub environments: Arc<dyn Environments>,
+    /// Other MCP servers.
+    pub servers: Arc<dyn Servers>,
     /// The packages that are installed without a question.
     pub installs: Installs,
     /// The clock.
@@ -54,6 +57,7 @@ impl Default for MemorySpace {
             blobs: Arc::default(),
             changes: Arc::default(),
             environments: Arc::new(FakeEnvironments::default()),
+            servers: Arc::new(NoServers),
             installs: Installs::default(),
             clock: Arc::default(),
         }
@@ -82,7 +86,7 @@ impl MemorySpace {
             run_folders: Arc::new(FakeRunFolders),
             changes: Arc::<MemoryChangeSets>::clone(&self.changes),
             sandbox: Arc::<ScriptedSandbox>::clone(&self.sandbox),
-            servers: Arc::new(NoServers),
+            servers: Arc::clone(&self.servers),
             limits: Limits::default(),
             installs: self.installs,
             clock: Arc::<FixedClock>::clone(&self.clock),

@@ -1,5 +1,6 @@
 //! A connection: starts its server when it is needed, watches over it, and starts it again.
 
+use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -219,7 +220,8 @@ impl Link {
         let all = pin.definitions(connection).cloned();
         match self.running() {
             Some(session) => {
-                let usable = self.judge(pin, &session).usable;
+                let usable: HashSet<String> =
+                    self.judge(pin, &session).usable.into_iter().collect();
                 all.filter(|tool| usable.contains(&tool.name)).collect()
             }
             None => all.collect(),

@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) discovery: Discovery,
     /// The list of skills that clients tell their models.
     pub(crate) catalogue: Catalogue,
+    /// The tools of other MCP servers.
+    pub(crate) tools: Tools,
     /// The server that `gongfu serve` starts.
     pub(crate) server: Server,
     /// What scripts of skills are run in.
@@ -234,6 +236,23 @@ impl Default for Catalogue {
     fn default() -> Self {
         Self {
             budget: gongfu_core::catalogue::BUDGET,
+        }
+    }
+}
+
+/// The tools of other MCP servers.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Tools {
+    /// The tokens that their definitions may take in the list of tools. Above it they aren't listed: a model finds
+    /// them with `tool_search` and calls them with `tool_call`. Four bytes are counted as a token.
+    pub(crate) budget: usize,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self {
+            budget: gongfu_hub::directory::BUDGET,
         }
     }
 }

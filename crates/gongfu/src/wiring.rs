@@ -275,12 +275,14 @@ fn parts_in(
     });
     let spaces = Arc::new(LocalSpaces::new(space.clone()));
     let observer = requests_first(&runner, observer);
-    let catalog = Catalog::new(spaces, Quota::default(), Some(observer));
+    let catalog = Catalog::new(spaces, Quota::default(), Some(observer))
+        .with_tool_budget(config.tools.budget)
+        .with_audit(config.audit.arguments.into());
     Ok(Parts {
         space,
         skills,
         search,
-        catalog: Arc::new(catalog.with_audit(config.audit.arguments.into())),
+        catalog: Arc::new(catalog),
         sandbox: runner,
         environments,
         budget: config.catalogue.budget,

@@ -109,7 +109,11 @@ impl Definition {
 
     /// The description for models: hidden characters are visible, and a very long one is cut.
     pub fn description(&self) -> String {
-        clipped(&visible(&self.description), MAX_DESCRIPTION, '…')
+        let text = visible(&self.description);
+        match text.char_indices().nth(MAX_DESCRIPTION) {
+            Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+            None => text.into_owned(),
+        }
     }
 
     /// The title for people, or the name of a tool without one.

@@ -347,6 +347,8 @@ fn hidden_words_of_a_definition_are_seen() {
     assert!(!definition("a", "adds\nnumbers – 日本 \"x\"", json!({})).has_hidden_characters());
     let long = definition("a", &"x".repeat(100_000), json!({}));
     assert!(long.description().chars().count() < 10_000);
+    let lines = definition("two", "one\n\ttwo\n", json!({}));
+    assert_eq!(lines.description(), "one\n\ttwo\n");
 }
 
 #[test]

@@ -38,6 +38,14 @@ pub trait Files: Send + Sync {
     /// Writes a whole file; creates it and the folders above it where they are missing. Answers
     /// whether the file is new.
     fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool>;
+
+    /// Keeps a long answer beside the long outputs of runs, in a new folder, and answers its path for the tools about
+    /// files. The oldest are removed. The default is for places that keep none.
+    fn keep<'a>(&'a self, folder: &'a str, name: &'a str, bytes: &'a [u8]) -> Pending<'a, String> {
+        let _ = (folder, name, bytes);
+        let why = "long answers aren't kept here".to_owned();
+        super::ready(Err(super::PortError::Denied(why)))
+    }
 }
 
 /// The layer above one version of a skill.

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{
     Change, FileContent, FileEdit, Lease, Materialize, Pending, PortError, Records, SkillSearch,
-    SkillStore, ready,
+    SkillStore, TextIndex, ready,
 };
 use crate::library::{Library, Revision, Skill, SourceKind};
-use crate::search::{Answer, Query};
+use crate::search::{Answer, Query, SearchText};
 use crate::skill::{self, SKILL_FILE, SkillName, SkillPath};
 
 /// The most hits among which a search looks for those that are reachable.
@@ -212,5 +212,9 @@ impl SkillSearch for LimitedSearch {
             answer.hits.truncate(query.limit);
             Ok(answer)
         })
+    }
+
+    fn index(&self, texts: Vec<SearchText>) -> Pending<'_, Arc<dyn TextIndex>> {
+        self.search.index(texts)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Change, FileContent, Lease, Pending, Records};
 use crate::account::UserId;
 use crate::library::{Library, Revision, Skill};
-use crate::search::{Answer, Query};
+use crate::search::{Answer, Query, SearchText, TextAnswer};
 use crate::skill::{SkillName, SkillPath};
 
 /// A file of a skill that is to be stored, or removed.
@@ -118,6 +118,19 @@ pub trait Materialize: Send + Sync {
 pub trait SkillSearch: Send + Sync {
     /// The skills that match a query best, as the library is now.
     fn search<'a>(&'a self, query: &'a Query) -> Pending<'a, Answer>;
+
+    /// An index of other short texts, such as those of tools; they are known by their numbers in this order. Its
+    /// ranking is that of skills. Each line of a text's name is one of its names.
+    fn index(&self, texts: Vec<SearchText>) -> Pending<'_, Arc<dyn TextIndex>>;
+}
+
+/// Texts that are ready to be searched.
+pub trait TextIndex: Send + Sync {
+    /// The texts that match a query best. The filter and snippets of the query are for skills alone.
+    ///
+    /// # Errors
+    /// The index doesn't work.
+    fn search(&self, query: &Query) -> Result<TextAnswer, super::PortError>;
 }
 
 fn not_stored() -> super::PortError {

@@ -139,6 +139,17 @@ pub struct Answer {
     pub words: bool,
 }
 
+/// The answer to a query over texts that are known by their numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TextAnswer {
+    /// The numbers of the best texts, best first.
+    pub hits: Vec<usize>,
+    /// The number of texts that have any of the words.
+    pub total: usize,
+    /// True if there was any word in the query.
+    pub words: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -9,7 +9,7 @@ use crate::skill::{Document, section};
 /// Frontmatter fields whose text says when a skill is for.
 const PURPOSE: [&str; 5] = ["use-case", "when-to-use", "triggers", "trigger", "aliases"];
 
-/// The texts of a skill by how much they say about it; all [`composed`].
+/// The texts of a skill, or of a tool, by how much they say about it; all [`composed`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchText {
     /// Its name.

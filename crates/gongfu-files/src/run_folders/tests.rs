@@ -18,10 +18,10 @@ use gongfu_core::sandbox::Mode;
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use gongfu_testing::{FixedClock, now};
 
-use super::{LocalRunFolders, MAX_OUTPUTS};
+use super::LocalRunFolders;
 use crate::home::Home;
 use crate::layers::FileLayers;
-use crate::workspace::LocalWorkspace;
+use crate::workspace::{LocalWorkspace, MAX_OUTPUTS};
 
 /// Skills that lie where they say.
 struct InPlace;

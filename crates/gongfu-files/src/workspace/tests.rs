@@ -434,3 +434,26 @@ fn keys_and_the_home_of_gongfu_are_hidden_below_mounts() {
     let own = of(".local/share/gongfu/workspaces/x", &[]).unwrap();
     assert_eq!(read(&own, "file").unwrap(), b"own");
 }
+
+#[test]
+fn long_answers_are_kept_outside_of_the_folder_and_the_oldest_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("project");
+    let workspace = LocalWorkspace::new(path.clone(), &[]).unwrap();
+    let keep = |workspace: &LocalWorkspace, number: usize| {
+        let name = format!("{number:03}-tool");
+        now(workspace.keep(&name, "answer.json", b"[1]"))
+    };
+    assert!(matches!(keep(&workspace, 0), Err(PortError::Denied(_))));
+    let workspace = workspace.with_logs(folder.path().join("logs"));
+    let first = keep(&workspace, 0).unwrap();
+    assert_eq!(read(&workspace, &first).unwrap(), b"[1]");
+    assert!(keep(&workspace, 0).is_err(), "an answer replaced another");
+    assert!(write(&workspace, &first, b"other").is_err());
+    for number in 1..=super::MAX_OUTPUTS + 5 {
+        keep(&workspace, number).unwrap();
+    }
+    assert!(read(&workspace, &first).is_err());
+    assert!(names(&workspace, "/runs").unwrap().len() <= super::MAX_OUTPUTS + 1);
+    assert!(!path.exists());
+}

@@ -106,9 +106,7 @@ impl Snapshot {
         owner: &'a Owner,
         is_many: bool,
     ) -> impl Iterator<Item = &'a Arc<dyn Entry>> {
-        let all = profiles
-            .iter()
-            .any(|profile| matches!(profile, Profile::Standard | Profile::All));
+        let all = profile::shows_foreign(profiles);
         let searches = is_many && profile::dialects(profiles).any(|dialect| dialect.gains_search);
         let native = self.native.iter();
         let native = native.filter(move |entry| all || (searches && *entry.spec().name == *SEARCH));
@@ -133,12 +131,13 @@ impl Snapshot {
             || profile::dialects(profiles).any(|dialect| dialect.gains_search)
     }
 
-    /// The descriptions of the visible entries, by name.
+    /// The descriptions of those visible entries that are shown, by name.
     pub(super) fn described(
         &self,
         profiles: &[Profile],
         owner: &Owner,
         library: Option<&Library>,
+        is_shown: impl Fn(&ToolSpec) -> bool,
     ) -> Vec<ToolSpec> {
         let describe = |entry: &Arc<dyn Entry>| {
             let adapted = library.and_then(|library| entry.spec_for(library));
@@ -146,6 +145,7 @@ impl Snapshot {
         };
         let mut specs: Vec<ToolSpec> = self
             .visible(profiles, owner, library.is_some_and(is_many))
+            .filter(|entry| is_shown(entry.spec()))
             .map(describe)
             .collect();
         specs.sort_by(|one, other| one.name.cmp(&other.name));

@@ -4,8 +4,8 @@ mod approval;
 mod changed;
 mod dependency;
 mod dialect;
+mod directory;
 mod interleaving;
-
 mod run;
 mod surface;
 mod world;

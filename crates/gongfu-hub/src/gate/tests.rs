@@ -67,6 +67,7 @@ fn pass(
         arguments: Arc::new(arguments),
         events: Events::default(),
         cancel: CancellationToken::new(),
+        is_indirect: false,
         allowed: None,
     };
     let ran = AtomicBool::new(false);

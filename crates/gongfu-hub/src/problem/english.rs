@@ -23,6 +23,10 @@ impl Problem {
                 format!("there is no tool `{}`", clipped(name)),
                 guessed_of(name, "the tools are", nearest),
             ),
+            Self::UnknownTarget { name, nearest } => (
+                format!("there is no tool `{}`", clipped(name)),
+                guessed_of(name, "the nearest are", nearest) + "; `tool_search` finds others",
+            ),
             Self::MissingArgument { name, about } => (
                 format!("the argument `{name}` is missing"),
                 format!("pass `{name}`: {about}"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gongfu_core::port::{Listener, ProgressListener};
 use gongfu_hub::call::{Asking, Elicitation, Event, EventSink, Events, Question};
-use gongfu_hub::{ErrorCode, Problem, Request, ToolError, ToolResult};
+use gongfu_hub::{Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
@@ -95,9 +95,11 @@ pub(super) async fn tool(
     let call = {
         let catalog = Arc::clone(&server.catalog);
         let (name, cancel) = (request.name.clone(), cancel.clone());
+        let known = Some(Arc::clone(&server.known));
         let arguments = request.arguments.clone().unwrap_or_default();
         async move {
             let request = Request {
+                known,
                 events,
                 cancel,
                 ..Request::new(&profiles, &name, arguments, &actor)
@@ -144,7 +146,9 @@ fn answer(joined: JoinResult) -> Result<CallToolResult, ErrorData> {
     };
     match outcome {
         Ok(result) => Ok(wire::result(result)),
-        Err(error) if error.code() == ErrorCode::ToolNotFound => Err(wire::unknown_tool(&error)),
+        Err(error) if matches!(error.problem, Problem::UnknownTool { .. }) => {
+            Err(wire::unknown_tool(&error))
+        }
         Err(error) => Ok(wire::failure(error)),
     }
 }

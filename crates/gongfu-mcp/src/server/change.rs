@@ -3,12 +3,15 @@
 //! A file counts as changed when its digest does, so touching it notifies nobody.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
 use gongfu_core::account::Actor;
+use gongfu_hub::CatalogRevision;
 use gongfu_hub::surface::address;
 use gongfu_hub::surface::resource::Fingerprint;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
+use tokio::sync::watch;
 
 use super::Server;
 
@@ -17,6 +20,32 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// Files by URI, as they were when the client was last told; `None` for one that isn't there.
 pub(super) type SubscribedFiles = HashMap<String, Option<Fingerprint>>;
+
+/// The part of what a client sees that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListChange {
+    /// Anything.
+    All,
+    /// The list of tools alone.
+    Tools,
+}
+
+/// The state that a client was last notified of.
+pub(super) struct LastState {
+    catalog: Option<CatalogRevision>,
+    /// The count of the tools that the client has had to do with.
+    known: watch::Receiver<u64>,
+}
+
+impl LastState {
+    /// The state at the start.
+    pub(super) fn by(server: &Server) -> Self {
+        Self {
+            catalog: None,
+            known: server.known.changes(),
+        }
+    }
+}
 
 /// Returns the part of a subscription that a client gets: everything but what can be no file here, and a boundless
 /// number of files. A file needn't be there yet.
@@ -33,8 +62,50 @@ pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
 }
 
 impl Server {
+    /// Waits for a change of what the client sees; `None` when there will be no more.
+    pub(super) async fn change(&self, actor: &Actor, seen: &mut LastState) -> Option<ListChange> {
+        let LastState { catalog, known } = seen;
+        tokio::select! {
+            is_changed = self.catalog_change(actor, catalog) => is_changed.then_some(ListChange::All),
+            Ok(()) = known.changed() => Some(ListChange::Tools),
+        }
+    }
+
+    /// Waits for a change of the library; answers whether there will be more.
+    ///
+    /// Its first reading doesn't count as one: a client that comes later knows it as it is then. It does where the
+    /// client has seen tools without it.
+    async fn catalog_change(&self, actor: &Actor, known: &mut Option<CatalogRevision>) -> bool {
+        let before = match known {
+            Some(before) => *before,
+            None => match self
+                .catalog
+                .changed(actor, CatalogRevision::default())
+                .await
+            {
+                Ok(first) if self.said_less.swap(false, Ordering::Relaxed) => {
+                    *known = Some(first);
+                    return true;
+                }
+                Ok(first) => *known.insert(first),
+                Err(_) => return false,
+            },
+        };
+        let after = self.catalog.changed(actor, before).await;
+        *known = after.as_ref().ok().copied();
+        after.is_ok()
+    }
+
     /// Tells a client of the older revisions; answers whether it is still there.
-    pub(super) async fn tell_peer(&self, peer: &Peer<RoleServer>, actor: &Actor) -> bool {
+    pub(super) async fn tell_peer(
+        &self,
+        peer: &Peer<RoleServer>,
+        changed: ListChange,
+        actor: &Actor,
+    ) -> bool {
+        if changed == ListChange::Tools {
+            return peer.notify_tool_list_changed().await.is_ok();
+        }
         let told = peer.notify_tool_list_changed().await.is_ok()
             && peer.notify_resource_list_changed().await.is_ok()
             && peer.notify_prompt_list_changed().await.is_ok();
@@ -74,6 +145,7 @@ impl Server {
     pub(super) async fn tell_listener(
         &self,
         context: &SubscriptionContext,
+        changed: ListChange,
         subscribed: &mut SubscribedFiles,
         actor: &Actor,
     ) -> bool {
@@ -81,12 +153,14 @@ impl Server {
         let wants = |list: Option<bool>| list == Some(true);
         let told = (!wants(accepted.tools_list_changed)
             || sink.notify_tool_list_changed().await.is_ok())
-            && (!wants(accepted.resources_list_changed)
+            && (changed == ListChange::Tools
+                || !wants(accepted.resources_list_changed)
                 || sink.notify_resource_list_changed().await.is_ok())
-            && (!wants(accepted.prompts_list_changed)
+            && (changed == ListChange::Tools
+                || !wants(accepted.prompts_list_changed)
                 || sink.notify_prompt_list_changed().await.is_ok());
-        if !told {
-            return false;
+        if !told || changed == ListChange::Tools {
+            return told;
         }
         for uri in self.changed(subscribed, actor).await {
             if sink.notify_resource_updated(uri).await.is_err() {

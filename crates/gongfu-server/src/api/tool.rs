@@ -93,7 +93,10 @@ impl Endpoint for ToolList {
 
     async fn answer(self, context: &Context) -> Result<Answer<ToolPage>, Problem> {
         let profiles = profiles(context, self.profile.as_deref())?;
-        let tools = context.catalog().list(&profiles, &context.actor()?).await;
+        let tools = context
+            .catalog()
+            .list(&profiles, &context.actor()?, None)
+            .await;
         let items: Vec<ListedTool> = tools.into_iter().map(ListedTool::from).collect();
         let total = items.len();
         Ok(Answer::from(ToolPage { items, total }))

@@ -11,7 +11,7 @@ use gongfu_core::skill::SkillPath;
 
 use super::file_tree::FileTree;
 
-/// The workspace of one space; nothing is mounted beside it.
+/// The workspace of one space; nothing is mounted beside it. Long answers are kept in it.
 #[derive(Debug, Default)]
 pub struct MemoryFiles(Mutex<FileTree>);
 
@@ -26,6 +26,16 @@ impl Files for MemoryFiles {
 
     fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool> {
         ready(workspace(place).and_then(|path| self.0.lock().unwrap().write(path, change)))
+    }
+
+    fn keep<'a>(&'a self, folder: &'a str, name: &'a str, bytes: &'a [u8]) -> Pending<'a, String> {
+        let path = SkillPath::new(&format!("runs/{folder}/{name}")).unwrap();
+        let change = Change {
+            bytes,
+            expected: None,
+        };
+        let kept = self.0.lock().unwrap().write(&path, change);
+        ready(kept.map(|_| path.to_string()))
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use gongfu_core::library::Skill;
-use gongfu_core::port::{Pending, SkillSearch, SkillStore};
-use gongfu_core::search::{Answer, Hit, Query};
+use gongfu_core::port::{Pending, PortError, SkillSearch, SkillStore, TextIndex, ready};
+use gongfu_core::search::{Answer, Hit, Query, SearchText, TextAnswer};
 
 /// The search of one space.
 pub struct MemorySearch {
@@ -50,6 +50,36 @@ impl SkillSearch for MemorySearch {
                 shortened: false,
                 words: query.text.contains(char::is_alphabetic),
             })
+        })
+    }
+
+    fn index(&self, texts: Vec<SearchText>) -> Pending<'_, Arc<dyn TextIndex>> {
+        ready(Ok(Arc::new(MemoryTexts(texts)) as Arc<dyn TextIndex>))
+    }
+}
+
+/// Texts in memory: those with the most of the words are found first.
+struct MemoryTexts(Vec<SearchText>);
+
+impl TextIndex for MemoryTexts {
+    fn search(&self, query: &Query) -> Result<TextAnswer, PortError> {
+        let asked = query.text.to_lowercase();
+        let asked: Vec<&str> = asked.split_whitespace().collect();
+        let found = self.0.iter().enumerate().map(|(at, text)| {
+            let text = text.parts().join(" ").to_lowercase();
+            let having = asked.iter().filter(|word| text.contains(**word)).count();
+            (having, at)
+        });
+        let mut found: Vec<(usize, usize)> = found.filter(|(having, _)| *having > 0).collect();
+        found.sort_by_key(|(having, at)| (std::cmp::Reverse(*having), *at));
+        Ok(TextAnswer {
+            total: found.len(),
+            hits: found
+                .into_iter()
+                .map(|(_, at)| at)
+                .take(query.limit)
+                .collect(),
+            words: query.text.contains(char::is_alphabetic),
         })
     }
 }

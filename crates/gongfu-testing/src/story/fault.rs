@@ -224,6 +224,10 @@ impl Files for LastWriteWins<Arc<dyn Files>> {
     fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool> {
         self.0.write(place, unconditional(change))
     }
+
+    fn keep<'a>(&'a self, folder: &'a str, name: &'a str, bytes: &'a [u8]) -> Pending<'a, String> {
+        self.0.keep(folder, name, bytes)
+    }
 }
 
 impl SkillStore for LastWriteWins<Arc<dyn SkillStore>> {

@@ -27,7 +27,7 @@ pub(crate) fn run(
             let runtime = wiring::runtime()?;
             let specs = runtime.block_on(async {
                 upstream::provide(&parts.catalog, &parts.space).await?;
-                anyhow::Ok(parts.catalog.list(&profiles.list, &actor).await)
+                anyhow::Ok(parts.catalog.list(&profiles.list, &actor, None).await)
             })?;
             list(&specs, common.json, terminal)
         }
@@ -41,8 +41,8 @@ pub(crate) fn run(
             let runtime = wiring::runtime()?;
             runtime.block_on(upstream::provide(&parts.catalog, &parts.space))?;
             // How arguments are read doesn't depend on the library.
-            let specs = parts.catalog.list_without_library(&profiles.list, &actor);
-            let spec = specs.iter().find(|spec| *spec.name == *name);
+            let spec = parts.catalog.spec(&profiles.list, &actor, &name);
+            let spec = spec.as_ref();
             // Of a tool that there isn't, the gate says so.
             let arguments = spec.map_or(&[][..], |_| &arguments);
             let arguments = match parsed(arguments, spec) {

@@ -22,11 +22,12 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// Adds a connection to the server with a fault.
+/// Adds a connection to the server with a fault, which may have a number: `huge-list 300`.
 fn add(fixture: &Fixture, name: &str, fault: &str) {
     let script = fixture.path("server.py");
     let script = script.to_str().unwrap();
-    let words = ["connection", "add", name, "--", "python3", script, fault];
+    let mut words = vec!["connection", "add", name, "--", "python3", script];
+    words.extend(fault.split(' '));
     fixture.gongfu(words).good();
 }
 
@@ -383,4 +384,76 @@ fn servers_of_a_client_are_imported_once() {
         let called = fixture.gongfu(["tool", "call", &tool, "text=x"]).good();
         assert_eq!(called.text(), "x\n", "{name}");
     }
+}
+
+#[test]
+fn many_tools_are_searched_and_called_by_name() {
+    let fixture = fixture();
+    add(&fixture, "many", "huge-list 300");
+    approve(&fixture, "many").good();
+    let mut client = server(&fixture);
+    let listed = |client: &mut Client| -> Vec<String> {
+        let tools = client.ask("tools/list", json!({}));
+        let names = texts(list_at(&tools, "/tools"), "/name");
+        let foreign = names
+            .iter()
+            .filter(|name| name.contains("tool_") || name.contains("__"));
+        foreign.map(|name| (*name).to_owned()).collect()
+    };
+    let own = ["tool_call", "tool_describe", "tool_search"];
+    assert_eq!(listed(&mut client), own);
+    let found = client.good(
+        "tool_search",
+        json!({ "query": "does the thing 77", "limit": 1 }),
+    );
+    let name = text_at(&found, "/structuredContent/results/0/name").to_owned();
+    assert_eq!(name, "many__tool_77");
+    let described = client.good("tool_describe", json!({ "names": [name] }));
+    assert!(text_at(&described, "/content/0/text").contains("inputSchema"));
+    wait_until_seen(&mut client, &name, true);
+    let echo = json!({ "name": "many__echo", "arguments": { "text": "hello" } });
+    let called = client.good("tool_call", echo.clone());
+    assert_eq!(text_at(&called, "/content/0/text"), "hello");
+    let changed = client.notified("notifications/tools/list_changed", NOTICE_TIMEOUT);
+    assert!(changed > 0);
+    assert_eq!(
+        listed(&mut client),
+        ["many__echo", "many__tool_77", own[0], own[1], own[2]]
+    );
+    let unknown = failed(&client.call("tool_call", json!({ "name": "echo" })));
+    assert_eq!(text_at(&unknown, "/code"), "TOOL_NOT_FOUND");
+    assert_eq!(texts(list_at(&unknown, "/available"), ""), ["many__echo"]);
+    // Another connection begins without them.
+    assert_eq!(listed(&mut server(&fixture)), own);
+    // The command line knows the arguments of tools that it doesn't list.
+    let called = fixture
+        .gongfu(["tool", "call", "many__echo", "text=a b"])
+        .good();
+    assert_eq!(called.text(), "a b\n");
+    let log = fixture.gongfu(["log", "--json"]).good().text();
+    assert!(
+        log.contains("many__echo") && !log.contains("tool_call"),
+        "{log}"
+    );
+    fixture
+        .gongfu(["config", "set", "tools.budget", "100000"])
+        .good();
+    assert!(listed(&mut server(&fixture)).len() > 300);
+}
+
+#[test]
+fn large_answer_is_read_from_its_file() {
+    let fixture = fixture();
+    add(&fixture, "large", "huge-answer 100000");
+    approve(&fixture, "large").good();
+    let mut client = server(&fixture);
+    let told = say(&mut client, "large__echo");
+    assert!(
+        told.len() < 3_000 && told.contains("of 100000 bytes"),
+        "{told}"
+    );
+    let path = told.split("all of it is in ").nth(1).unwrap();
+    let path = path.split(';').next().unwrap();
+    let read = client.good("file_read", json!({ "path": path }));
+    assert!(text_at(&read, "/content/0/text").starts_with("zzz"));
 }

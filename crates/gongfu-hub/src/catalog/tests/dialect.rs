@@ -24,7 +24,7 @@ fn said(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
 
 fn names(catalog: &Catalog, profiles: &[Profile]) -> Vec<String> {
     let actor = Actor::local(Role::ExternalAgent, "test");
-    let specs = now(catalog.list(profiles, &actor));
+    let specs = now(catalog.list(profiles, &actor, None));
     specs.iter().map(|spec| spec.name.to_string()).collect()
 }
 
@@ -254,7 +254,7 @@ fn names_in_a_schema_are_current_and_limited() {
             .collect();
         let catalog = over(&skills);
         let actor = Actor::local(Role::ExternalAgent, "test");
-        let specs = now(catalog.list(&[profile("read_skill")], &actor));
+        let specs = now(catalog.list(&[profile("read_skill")], &actor, None));
         let schema = &specs.last().unwrap().input_schema;
         schema["properties"]["skill_name"]
             .get("enum")
@@ -328,13 +328,13 @@ fn autosnippet_answers_as_its_source() {
         );
     }
     let actor = Actor::local(Role::ExternalAgent, "test");
-    let specs = now(catalog.list(&[profile("autosnippet")], &actor));
+    let specs = now(catalog.list(&[profile("autosnippet")], &actor, None));
     assert!(
         specs[1]
             .description
             .ends_with("Core skills:\n- pdf: PDF files\n- wide: Read PDFs.")
     );
-    let none = now(over(&[]).list(&[profile("autosnippet")], &actor));
+    let none = now(over(&[]).list(&[profile("autosnippet")], &actor, None));
     assert!(!none[1].description.contains("Core skills"));
 }
 
