@@ -47,6 +47,8 @@ class World:
         (folder / "user").mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         self.variables = {**kept, "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home"), MARK: mark}
+        # The faults of a server, and not what other clients have to do with them, are the matter here.
+        self.variables["GONGFU_STANDALONE"] = "1"
         self.client: StdioClient
         # The median of calls with a server that works, in milliseconds.
         self.usual = float("nan")

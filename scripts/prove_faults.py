@@ -127,11 +127,10 @@ def big(world: World) -> str:
 
 def too_big(world: World) -> str:
     """An answer that is over the limit: the caller has to be told, and not to wait for ever."""
-    timeout = 5 if world.is_short else NOTICE
     try:
-        return outcome(world.client.call("bad__echo", {}, timeout))
+        return outcome(world.client.call("bad__echo", {}, NOTICE))
     except TimeoutError:
-        return f"nothing in {timeout:g} s"
+        return f"nothing in {NOTICE:g} s"
 
 
 def echo(world: World) -> str:
@@ -172,12 +171,12 @@ FAULTS = [
     Fault("answers garbage", "garbage", GONE, "DEAD", "it didn't answer within 60 seconds", set(), waits_for_start, short=WAITS),
     Fault("hangs in a call", "hang-calls", GONE, "READY", act=hangs, short=("READY", "(waits)")),
     Fault("floods stderr", "flood", "hello", "READY", is_killed=True),
-    Fault("a line of 100 MB", "line 100", "hello", "READY", is_long=True),
+    Fault("a line of 100 MB", "line 100", GONE, "DEAD", "it sent a message of more than 64 MiB", set(), is_long=True),
     Fault("changes its tools, told", "change-told", "hello, TOOL_NOT_FOUND", "DEGRADED", "it changed `echo`", OWN - {"echo"}, wait_until_hidden, "READY"),
     Fault("changes its tools, untold", "none", f"hello, {GONE}, CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, change_untold),
     Fault("changed while it was off", "changed", "CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, is_long=True),
     Fault("answers 10 MB", "huge-answer", "10000000 characters", "READY", act=big, memory=300),
-    Fault("answers 20 MB", "huge-answer 20000000", GONE, "READY", act=too_big, memory=300),
+    Fault("answers 80 MB", "huge-answer 80000000", GONE, "READY", act=too_big, memory=400),
     Fault("grows to 500 MB", "grow", "hello", "READY"),
     Fault("ignores SIGTERM", "ignore-term", "hello", "READY"),
     Fault("leaves grandchildren", "children", "hello", "READY", is_killed=True),

@@ -1,6 +1,6 @@
 //! A snapshot of the catalog: every entry at one moment, replaced as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
@@ -67,14 +67,11 @@ impl Snapshot {
         if entries.is_empty() {
             return Ok(next);
         }
-        for (at, entry) in entries.iter().enumerate() {
+        let seen = next.names_seen_with(owner.as_ref());
+        let mut taken: HashSet<Arc<str>> = seen.map(Arc::clone).collect();
+        for entry in &entries {
             let name = &entry.spec().name;
-            let mut earlier = entries.iter().take(at);
-            let is_taken = earlier.any(|other| other.spec().name == *name)
-                || next
-                    .names_seen_with(owner.as_ref())
-                    .any(|taken| taken == name);
-            if is_taken {
+            if !taken.insert(Arc::clone(name)) {
                 return Err(NameCollision {
                     name: Arc::clone(name),
                 });

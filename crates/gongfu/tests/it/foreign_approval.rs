@@ -44,7 +44,7 @@ fn approve_connection(fixture: &Fixture) {
         .good();
 }
 
-/// What the server executed.
+/// The calls that the server executed.
 fn executed(fixture: &Fixture) -> Vec<String> {
     let path = fixture.path("count/calls");
     let calls = std::fs::read_to_string(path).unwrap_or_default();
