@@ -41,6 +41,7 @@ fn fixture() -> Fixture {
 fn approve_connection(fixture: &Fixture) {
     fixture
         .gongfu(["connection", "approve", "other", "--yes"])
+        .with("GONGFU_STANDALONE", "1")
         .good();
 }
 
@@ -53,7 +54,8 @@ fn executed(fixture: &Fixture) -> Vec<String> {
 
 /// A client that asks its person, or can't.
 fn client(fixture: &Fixture, capabilities: Value) -> Client {
-    let mut client = Client::start(&fixture.only(["mcp"]));
+    // Each client starts the server as it is then.
+    let mut client = Client::start(&fixture.only(["mcp", "--standalone"]));
     client.initialize_as("2025-11-25", capabilities);
     client
 }
