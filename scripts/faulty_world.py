@@ -57,6 +57,8 @@ class World:
             argument = f"@{self.fault}" if name == "bad" else "none"
             self.command("connection", "add", name, "--env", f"{MARK}={mark}", "--", sys.executable, str(SERVER), argument)
             self.command("connection", "approve", name, "--yes")
+        # Every tool is listed, however many there are.
+        (folder / "home" / "config.toml").write_text("[tools]\nbudget = 100000000\n")
         shutil.copytree(folder / "home", folder / "approved")
 
     def command(self, *words: str) -> str:

@@ -121,8 +121,8 @@ def odd_names(world: World) -> str:
 
 
 def big(world: World) -> str:
-    length = len(text(world.client.call("bad__echo", {})))
-    return f"{length} characters"
+    said = re.search(r"of (\d+) bytes", text(world.client.call("bad__echo", {})))
+    return f"{said.group(1) if said else 0} bytes, kept in a file"
 
 
 def too_big(world: World) -> str:
@@ -175,7 +175,7 @@ FAULTS = [
     Fault("changes its tools, told", "change-told", "hello, TOOL_NOT_FOUND", "DEGRADED", "it changed `echo`", OWN - {"echo"}, wait_until_hidden, "READY"),
     Fault("changes its tools, untold", "none", f"hello, {GONE}, CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, change_untold),
     Fault("changed while it was off", "changed", "CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, is_long=True),
-    Fault("answers 10 MB", "huge-answer", "10000000 characters", "READY", act=big, memory=300),
+    Fault("answers 10 MB", "huge-answer", "10000000 bytes, kept in a file", "READY", act=big, memory=300),
     Fault("answers 80 MB", "huge-answer 80000000", GONE, "READY", act=too_big, memory=400),
     Fault("grows to 500 MB", "grow", "hello", "READY"),
     Fault("ignores SIGTERM", "ignore-term", "hello", "READY"),
