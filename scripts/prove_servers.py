@@ -38,6 +38,8 @@ from surfaces import PROGRESS, Commands, Rest, Result, Stdio, Surface, Web, plai
 # The value of the input of VS Code, which is a variable of that name.
 INPUT, TOKEN = "input:token", "a b ü"
 NEEDS_PERSON = "APPROVAL_REQUIRED"
+# The capabilities that gongfu offers to servers: with them, they may have more tools.
+OFFERED = {"elicitation": {"form": {}, "url": {}}}
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Real:
 
     def ask(self, variables: dict[str, str], folder: Path) -> None:
         """Asks the server itself, without gongfu."""
-        with StdioClient(self.command, variables, folder) as client:
+        with StdioClient(self.command, variables, folder, OFFERED) as client:
             self.tools = sorted(tool["name"] for tool in client.tools())
             self.answers = [plain(client.call(tool, arguments)["result"]) for tool, arguments in self.calls]
 
@@ -67,6 +69,8 @@ class World:
         self.folder, self.gongfu = folder, gongfu
         (folder / "user").mkdir(parents=True)
         self.variables = {**variables, "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home")}
+        # Every tool is listed, however many there are.
+        self.write("home/config.toml", "[tools]\nbudget = 100000000\n")
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([self.gongfu, *words], env=self.variables, cwd=self.folder, capture_output=True, text=True, timeout=90)

@@ -25,7 +25,7 @@ class GoneError(Exception):
 class StdioClient:
     """A client that has greeted its server; requests may be sent from any thread."""
 
-    def __init__(self, command: list[str], variables: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, command: list[str], variables: Mapping[str, str], folder: Path, capabilities: dict[str, Any] | None = None) -> None:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(variables), cwd=folder
         )
@@ -38,7 +38,7 @@ class StdioClient:
         self._threads = [threading.Thread(target=read, daemon=True) for read in (self._read, self._read_log)]
         for thread in self._threads:
             thread.start()
-        about = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}
+        about = {"protocolVersion": VERSION, "capabilities": capabilities or {}, "clientInfo": {"name": "check", "version": "1"}}
         self.request("initialize", about)
         self.notify("notifications/initialized")
 
