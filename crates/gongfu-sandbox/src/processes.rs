@@ -4,7 +4,6 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -42,10 +41,9 @@ impl Processes for LocalProcesses {
 ///
 /// # Errors
 /// It can't be started.
-pub fn start_apart(argument: &str, folder: &Path, log: OwnedFd) -> io::Result<()> {
+pub fn start_apart(argument: &str, log: OwnedFd) -> io::Result<()> {
     let mut process = Command::new("/proc/self/exe")
         .arg(argument)
-        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::from(log))

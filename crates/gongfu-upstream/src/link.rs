@@ -32,7 +32,7 @@ const WORTH_WAITING: Duration = Duration::from_secs(2);
 /// The longest time for which a call goes by an approval that may have ended.
 const PIN_AGE: Duration = Duration::from_millis(200);
 /// The pause before a server is tried again that stays dead.
-const GIVEN_UP: Duration = Duration::from_secs(30);
+const GIVEN_UP: Duration = Duration::from_mins(1);
 
 /// The pin that was read last.
 #[derive(Clone)]
@@ -395,9 +395,11 @@ impl Link {
     fn lost(&self, why: String) {
         let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = self.update(|health| health.ended(why, since.elapsed(), jitter()));
-        let until = Instant::now() + pause.unwrap_or(GIVEN_UP);
+        // Its tools are hidden while it is dead, so no call would bring it back.
+        let pause = pause.unwrap_or(GIVEN_UP);
+        let until = Instant::now() + pause;
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
-        let (Some(pause), Some(this)) = (pause, self.this.upgrade()) else {
+        let Some(this) = self.this.upgrade() else {
             return;
         };
         let restarting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {

@@ -10,14 +10,13 @@ mod wire;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
-    Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, ServerAnswer, ServerCall, ServerTools, Servers, SignIn,
 };
-use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep};
@@ -29,7 +28,7 @@ use crate::servers::LocalServers;
 pub use process::{Process, serve};
 
 /// The longest time that the process may take to start.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The way to the process.
 #[derive(Clone)]
@@ -42,8 +41,10 @@ pub struct ProcessAddress {
 
 /// The servers of a space, run by a process that other clients use as well.
 pub struct SharedServers {
-    /// The same connections, of which no server is ever started here.
+    /// The same connections, of which a server is started here only where no process can be had.
     local: LocalServers,
+    /// True once no process could be had: another version of gongfu, or of the connections, is in its place.
+    is_alone: AtomicBool,
     address: ProcessAddress,
     line: Mutex<Option<Arc<Line>>>,
     /// Counts what may change the tools that can be called.
@@ -55,6 +56,7 @@ impl SharedServers {
     pub fn new(local: LocalServers, address: ProcessAddress) -> Self {
         Self {
             local,
+            is_alone: AtomicBool::new(false),
             address,
             line: Mutex::default(),
             version: watch::Sender::new(0),
@@ -63,6 +65,9 @@ impl SharedServers {
 
     /// The line to the process, if it runs.
     async fn existing(&self) -> Option<Arc<Line>> {
+        if self.is_alone.load(Ordering::Relaxed) {
+            return None;
+        }
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.is_closed()) {
             *line = match UnixStream::connect(&self.address.socket).await {
@@ -73,35 +78,30 @@ impl SharedServers {
         line.clone()
     }
 
-    /// The line to the process, which is started if it doesn't run.
-    async fn line(&self) -> Result<Arc<Line>, PortError> {
+    /// The line to the process, which is started if it doesn't run; `None` where there can't be one.
+    async fn line(&self) -> Option<Arc<Line>> {
         let deadline = Instant::now() + START_TIMEOUT;
         let mut pause = Duration::from_millis(5);
         let mut is_started = false;
-        loop {
+        while !self.is_alone.load(Ordering::Relaxed) {
             if let Some(line) = self.existing().await {
-                return Ok(line);
+                return Some(line);
             }
-            if Instant::now() > deadline {
-                let why =
-                    "the process for other servers doesn't start; see its log with GONGFU_LOG=info";
-                return Err(PortError::Unavailable(why.to_owned()));
-            }
-            if !is_started {
-                (self.address.start)().map_err(|error| {
-                    let why = format!("the process for other servers can't be started: {error}");
-                    PortError::Unavailable(why)
-                })?;
-                is_started = true;
+            let started = if is_started {
+                Ok(())
+            } else {
+                (self.address.start)()
+            };
+            is_started = true;
+            if started.is_err() || Instant::now() > deadline {
+                let error = started.err();
+                tracing::warn!(?error, "no process for other servers: they run in this one");
+                self.is_alone.store(true, Ordering::Relaxed);
             }
             sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(100));
         }
-    }
-
-    async fn asked(&self, ask: Ask) -> Result<Value, PortError> {
-        let line = self.line().await?;
-        line.ask(ask, Listeners::default()).await
+        None
     }
 }
 
@@ -152,8 +152,13 @@ impl Servers for SharedServers {
     }
 
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
-        let name = name.clone();
-        Box::pin(async move { wire::decoded(self.asked(Ask::Discover { name }).await?) })
+        Box::pin(async move {
+            let Some(line) = self.line().await else {
+                return self.local.discover(name).await;
+            };
+            let ask = Ask::Discover { name: name.clone() };
+            wire::decoded(line.ask(ask, Listeners::default()).await?)
+        })
     }
 
     fn sign_in<'a>(
@@ -166,13 +171,20 @@ impl Servers for SharedServers {
     }
 
     fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
-        let name = name.clone();
-        Box::pin(async move { wire::decoded(self.asked(Ask::SignOut { name }).await?) })
+        Box::pin(async move {
+            let Some(line) = self.line().await else {
+                return self.local.sign_out(name).await;
+            };
+            let ask = Ask::SignOut { name: name.clone() };
+            wire::decoded(line.ask(ask, Listeners::default()).await?)
+        })
     }
 
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
         Box::pin(async move {
-            let line = self.line().await?;
+            let Some(line) = self.line().await else {
+                return self.local.call(call).await;
+            };
             let listeners = Listeners {
                 progress: Some(call.progress),
                 asker: Some(call.ask),

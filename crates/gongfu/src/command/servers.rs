@@ -33,6 +33,8 @@ pub(crate) fn run(environment: &Environment) -> anyhow::Result<Outcome> {
     let connections = connections(environment, &home);
     let name = name(environment, &connections).context("this program can't be found")?;
     let folder = home.folder(FOLDER)?;
+    // Files that the environment names may be relative, so they were read before.
+    std::env::set_current_dir(folder.path())?;
     // Another one that was started at the same time is as good.
     let Ok(_held) = lock_at_once(&folder, &format!("{name}.lock")) else {
         return Ok(Outcome::Good);

@@ -70,7 +70,10 @@ pub(crate) fn local(
 /// The name of the process: the same for all clients that would run the same servers in the same way. Another version
 /// of gongfu, connection or environment has a process of its own.
 pub(crate) fn name(environment: &Environment, connections: &Connections) -> Option<String> {
-    let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
+    // The program itself, whatever stands at its path by now.
+    let program = std::fs::metadata("/proc/self/exe")
+        .or_else(|_| std::env::current_exe().and_then(std::fs::metadata))
+        .ok()?;
     let entries = connections.declared.iter();
     let entries = entries.map(|one| json!([one.connection.name, entry(&one.connection)]));
     let decides = json!([
@@ -105,7 +108,7 @@ fn address(
             let mut log = std::fs::OpenOptions::new();
             let log = log.create(true).append(true).mode(0o600);
             let log = log.open(folder.path().join("servers.log"))?;
-            start_apart(COMMAND, folder.path(), log.into())
+            start_apart(COMMAND, log.into())
         }),
     })
 }

@@ -289,6 +289,20 @@ fn clients_share_a_server_and_outlive_the_process_that_runs_it() {
     wait_until_gone(script);
 }
 
+#[test]
+fn client_of_older_connections_still_calls_them() {
+    let fixture = fixture();
+    add(&fixture, "other", "none");
+    approve(&fixture, "other").good();
+    let mut client = server(&fixture);
+    assert_eq!(say(&mut client, "other__echo"), "hello");
+    // Another process is for the new ones, and the one for the old ones can't be started any more.
+    add(&fixture, "more", "none");
+    end_shared(&fixture);
+    wait_until_gone(fixture.path("server.py").to_str().unwrap());
+    assert_eq!(say(&mut client, "other__echo"), "hello");
+}
+
 /// The number of processes that have a word among their arguments.
 fn processes(word: &str) -> usize {
     let all = Path::new("/proc").read_dir().unwrap();
