@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -35,8 +36,9 @@ from conformance import (
 )
 
 CLIENT = REPOSITORY / "scripts" / "conformance_client.py"
-# The suite writes the results of a scenario into a folder of this name and the time.
+# The suite writes the results of a scenario into a folder of its name and this time.
 TIME = "-????-??-??T*Z"
+RESULT = re.compile(r"(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z")
 
 
 def checks_of(folder: Path, scenario: str) -> list[dict[str, Any]]:
@@ -78,7 +80,8 @@ def run(
     out = folder / "-".join([revision, *required[:1]]).replace("/", "-")
     command = f"{sys.executable} {CLIENT}"
     conformance("client", "--command", command, *options, "--output-dir", str(out), folder=folder)
-    ran = [str(path.parent.relative_to(out)).rpartition("-20")[0] for path in out.glob("**/checks.json")]
+    folders = [str(path.parent.relative_to(out)) for path in out.glob("**/checks.json")]
+    ran = [found[1] if (found := RESULT.fullmatch(name)) else name for name in folders]
     rows = []
     for scenario in dict.fromkeys([*required, *sorted(ran)]):
         fails_as = None if scenario in required else unscored.get(scenario)
