@@ -13,9 +13,11 @@ mod servers;
 mod session;
 mod shared;
 mod sign_in;
+mod token;
 mod trouble;
 mod web;
 
 pub use parts::{ConnectionEntry, SecretsSource, ServerParts};
 pub use servers::LocalServers;
 pub use shared::{Process, ProcessAddress, SharedServers, serve};
+pub use token::refreshes_ended;

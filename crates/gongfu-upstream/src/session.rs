@@ -11,7 +11,6 @@ use gongfu_core::text::{clipped, visible};
 use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
@@ -23,6 +22,7 @@ use crate::client::Client;
 use crate::convert;
 use crate::message_limit::{MAX_MESSAGE, MessageLimit};
 use crate::sign_in::SignIns;
+use crate::token::TokenClient;
 use crate::trouble::Trouble;
 use crate::web;
 
@@ -128,7 +128,7 @@ impl Session {
         let manager = manager.map_err(Trouble::Other)?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.url.as_str());
         config.custom_headers = web::headers(url).map_err(Trouble::Other)?;
-        let client = AuthClient::new(client, manager);
+        let client = TokenClient::new(client, sign_ins.clone(), manager);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let (ended, receiver) = watch::channel(None);
         // It has no end of its own: it is over once nobody holds it.

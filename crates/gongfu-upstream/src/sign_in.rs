@@ -14,8 +14,8 @@ use gongfu_core::port::{
 use reqwest::Client;
 use rmcp::transport::AuthorizationManager;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard, CredentialStore,
-    OAuthClientConfig, StoredCredentials,
+    AuthError, AuthorizationRequest, AuthorizationSession, CredentialStore, OAuthClientConfig,
+    StoredCredentials,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,12 @@ impl SignIns {
         };
         self.records.set(&key, Some(record.version), None).await?;
         Ok(true)
+    }
+
+    /// Keeps everybody else from changing the tokens for as long as it is held.
+    pub(crate) async fn lock(&self) -> Result<Box<dyn Send>, AuthError> {
+        let name = format!("sign-in-{}", self.connection);
+        Ok(Box::new(self.locks.lock(&name).await.map_err(stored)?))
     }
 
     async fn empty_manager(
@@ -290,12 +296,6 @@ impl CredentialStore for SignIns {
         // The lock is held, so these are the tokens that were refused. Without them the server is asked no more.
         self.clear().await
     }
-
-    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let name = format!("sign-in-{}", self.connection);
-        let held = self.locks.lock(&name).await.map_err(stored)?;
-        Ok(Some(CredentialRefreshGuard::new(held)))
-    }
 }
 
 /// A sign-in that a person is in the middle of.
@@ -313,11 +313,7 @@ impl port::SignIn for Login {
     fn finish(self: Box<Self>, callback: String) -> Pending<'static, ()> {
         Box::pin(async move {
             let refused = |error: AuthError| PortError::Denied(words(&chain(&error)));
-            let _guard = self
-                .sign_ins
-                .acquire_refresh_guard()
-                .await
-                .map_err(refused)?;
+            let _lock = self.sign_ins.lock().await.map_err(refused)?;
             let exchange = self.session.handle_callback_url(&callback).await;
             exchange.map_err(refused)?;
             let update = self.sign_ins.update(|sign_in| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gongfu_files::{Home, project_of};
 use gongfu_library::watch::Limit;
 use gongfu_mcp::{AdoptRoots, Server, Settings, serve_stdio};
+use gongfu_upstream::refreshes_ended;
 
 use super::Outcome;
 use crate::cli::{Places, Profiles};
@@ -62,6 +63,7 @@ pub(crate) fn run(
             () = signals.next() => Ok(()),
         }
     });
+    runtime.block_on(refreshes_ended());
     // Standard input may still be read by a thread that nothing can wake.
     runtime.shutdown_background();
     sandbox.end();

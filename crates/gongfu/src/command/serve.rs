@@ -17,6 +17,7 @@ use gongfu_server::{
     Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, Shutdown, Surface,
     Token,
 };
+use gongfu_upstream::refreshes_ended;
 
 use super::Outcome;
 use crate::accounts::{self, server::AccountServer};
@@ -141,6 +142,7 @@ pub(crate) fn run(
     if ended == Shutdown::Forced {
         tracing::warn!("some connections were still open at shutdown and were closed");
     }
+    runtime.block_on(refreshes_ended());
     // A task may still wait for a disk that doesn't answer.
     runtime.shutdown_background();
     sandbox.end();

@@ -11,7 +11,7 @@ use gongfu_core::port::Records;
 use gongfu_files::disk::{Root, lock_at_once};
 use gongfu_records::FileRecords;
 use gongfu_sandbox::leave_terminal;
-use gongfu_upstream::{Process, serve};
+use gongfu_upstream::{Process, refreshes_ended, serve};
 use tokio::net::UnixListener;
 
 use super::Outcome;
@@ -64,6 +64,7 @@ pub(crate) fn run(environment: &Environment) -> anyhow::Result<Outcome> {
     });
     // Clients that come now start another one.
     let _ = std::fs::remove_file(&socket);
+    runtime.block_on(refreshes_ended());
     // Dropping the servers has begun to end their programs.
     runtime.shutdown_timeout(END_TIMEOUT);
     served.map(|()| Outcome::Good)
