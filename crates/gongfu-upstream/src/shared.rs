@@ -15,13 +15,15 @@ use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, ServerAnswer, ServerCall, ServerTools, Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
+    Servers, SignIn,
 };
+use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep};
 
-use self::line::{Line, Listeners};
+use self::line::{AskFailure, Line, Listeners};
 use self::wire::{Ask, Status};
 use crate::servers::LocalServers;
 
@@ -29,6 +31,8 @@ pub use process::{Process, serve};
 
 /// The longest time that the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// The processes that are asked at most, where one ends after the other.
+const MAX_PROCESSES: usize = 3;
 
 /// The way to the process.
 #[derive(Clone)]
@@ -103,17 +107,37 @@ impl SharedServers {
         }
         None
     }
+
+    /// Asks the process, and another one where it ended before it began; `None` where no process can be had.
+    async fn ask(&self, ask: Ask, listeners: Listeners) -> Option<Result<Value, PortError>> {
+        // What a server is needed for is worth the start of a process.
+        let is_started = !matches!(ask, Ask::Statuses | Ask::Tools);
+        for _ in 0..MAX_PROCESSES {
+            let line = if is_started {
+                self.line().await
+            } else {
+                self.existing().await
+            };
+            match line?.ask(ask.clone(), listeners.clone()).await {
+                Ok(answer) => return Some(Ok(answer)),
+                Err(AskFailure::Refused(why)) => return Some(Err(why)),
+                Err(AskFailure::NotBegun) => {}
+                Err(AskFailure::Ended) => break,
+            }
+        }
+        let why = "the process that runs it has ended; another call starts it again";
+        Some(Err(PortError::Unavailable(why.to_owned())))
+    }
 }
 
 impl Servers for SharedServers {
     fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
         Box::pin(async move {
             let mut all = self.local.statuses().await?;
-            let Some(line) = self.existing().await else {
+            let Some(known) = self.ask(Ask::Statuses, Listeners::default()).await else {
                 return Ok(all);
             };
-            let known = line.ask(Ask::Statuses, Listeners::default()).await?;
-            for known in wire::decoded::<Vec<Status>>(known)? {
+            for known in wire::decoded::<Vec<Status>>(known?)? {
                 let mut all = all.iter_mut();
                 if let Some(status) = all.find(|status| status.connection.name == known.name) {
                     known.fill(status);
@@ -125,11 +149,8 @@ impl Servers for SharedServers {
 
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         Box::pin(async move {
-            match self.existing().await {
-                Some(line) => {
-                    let tools = line.ask(Ask::Tools, Listeners::default()).await?;
-                    wire::decoded(tools)
-                }
+            match self.ask(Ask::Tools, Listeners::default()).await {
+                Some(tools) => wire::decoded(tools?),
                 None => self.local.tools().await,
             }
         })
@@ -153,11 +174,11 @@ impl Servers for SharedServers {
 
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
         Box::pin(async move {
-            let Some(line) = self.line().await else {
-                return self.local.discover(name).await;
-            };
             let ask = Ask::Discover { name: name.clone() };
-            wire::decoded(line.ask(ask, Listeners::default()).await?)
+            match self.ask(ask, Listeners::default()).await {
+                Some(found) => wire::decoded(found?),
+                None => self.local.discover(name).await,
+            }
         })
     }
 
@@ -172,29 +193,29 @@ impl Servers for SharedServers {
 
     fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
         Box::pin(async move {
-            let Some(line) = self.line().await else {
-                return self.local.sign_out(name).await;
-            };
             let ask = Ask::SignOut { name: name.clone() };
-            wire::decoded(line.ask(ask, Listeners::default()).await?)
+            match self.ask(ask, Listeners::default()).await {
+                Some(removed) => wire::decoded(removed?),
+                None => self.local.sign_out(name).await,
+            }
         })
     }
 
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
         Box::pin(async move {
-            let Some(line) = self.line().await else {
-                return self.local.call(call).await;
-            };
             let listeners = Listeners {
-                progress: Some(call.progress),
-                asker: Some(call.ask),
+                progress: Some(call.progress.clone()),
+                asker: Some(call.ask.clone()),
             };
             let ask = Ask::Call {
-                connection: call.connection,
-                tool: call.tool,
-                arguments: call.arguments,
+                connection: call.connection.clone(),
+                tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
             };
-            wire::decoded(line.ask(ask, listeners).await?)
+            match self.ask(ask, listeners).await {
+                Some(answer) => wire::decoded(answer?),
+                None => self.local.call(call).await,
+            }
         })
     }
 }

@@ -22,8 +22,21 @@ pub(super) struct Listeners {
 
 /// A request without an answer yet.
 struct Request {
-    answer: oneshot::Sender<Result<Value, PortError>>,
+    answer: oneshot::Sender<Result<Value, AskFailure>>,
     listeners: Listeners,
+    /// True once the process may have done something of it.
+    is_begun: bool,
+}
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum AskFailure {
+    /// The process says why.
+    Refused(PortError),
+    /// The process ended before it did anything of it: another one can be asked.
+    NotBegun,
+    /// The process ended in the middle of it.
+    Ended,
 }
 
 /// A line to the process.
@@ -65,23 +78,36 @@ impl Line {
     }
 
     /// Asks for something; dropping the answer cancels it.
-    pub(super) async fn ask(&self, ask: Ask, listeners: Listeners) -> Result<Value, PortError> {
+    pub(super) async fn ask(&self, ask: Ask, listeners: Listeners) -> Result<Value, AskFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.requests().insert(id, Request { answer, listeners });
+        let request = Request {
+            answer,
+            listeners,
+            is_begun: false,
+        };
+        self.requests().insert(id, request);
         let _cancel = CancelOnDrop { line: self, id };
         self.send(&ToProcess::Ask { id, ask });
         if self.is_closed() {
-            return Err(ended());
+            // The reader may have looked for requests before this one was there.
+            self.fail_all();
         }
-        answered.await.unwrap_or_else(|_| Err(ended()))
+        answered.await.unwrap_or(Err(AskFailure::Ended))
     }
 
     fn receive(self: &Arc<Self>, message: FromProcess, version: &watch::Sender<u64>) {
         match message {
             FromProcess::Changed => version.send_modify(|version| *version += 1),
             FromProcess::Answer { id, answer } => self.end(id, Ok(answer)),
-            FromProcess::Failure { id, failure } => self.end(id, Err(failure.into())),
+            FromProcess::Failure { id, failure } => {
+                self.end(id, Err(AskFailure::Refused(failure.into())));
+            }
+            FromProcess::Begun { id } => {
+                if let Some(request) = self.requests().get_mut(&id) {
+                    request.is_begun = true;
+                }
+            }
             FromProcess::Progress { id, progress } => {
                 let listener = self.listeners(id).and_then(|all| all.progress);
                 if let Some(listener) = listener {
@@ -111,17 +137,29 @@ impl Line {
         requests.get(&id).map(|request| request.listeners.clone())
     }
 
-    fn end(&self, id: u64, answer: Result<Value, PortError>) {
+    fn end(&self, id: u64, answer: Result<Value, AskFailure>) {
         if let Some(request) = self.requests().remove(&id) {
             // Nobody may wait any more.
             let _ = request.answer.send(answer);
         }
     }
-}
 
-fn ended() -> PortError {
-    let why = "the process that runs it has ended; another call starts it again";
-    PortError::Unavailable(why.to_owned())
+    fn fail_all(&self) {
+        let all: Vec<Request> = self
+            .requests()
+            .drain()
+            .map(|(_, request)| request)
+            .collect();
+        for request in all {
+            let why = if request.is_begun {
+                AskFailure::Ended
+            } else {
+                AskFailure::NotBegun
+            };
+            // Nobody may wait any more.
+            let _ = request.answer.send(Err(why));
+        }
+    }
 }
 
 struct CancelOnDrop<'a> {
@@ -154,11 +192,63 @@ async fn read(line: Weak<Line>, reader: OwnedReadHalf, version: watch::Sender<u6
         };
         let Ok(Some(message)) = message else {
             line.is_closed.store(true, Ordering::Release);
-            // Dropping a request fails it.
-            line.requests().clear();
+            line.fail_all();
             version.send_modify(|version| *version += 1);
             return;
         };
         line.receive(message, &version);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncWriteExt as _, BufReader};
+    use tokio::net::UnixStream;
+    use tokio::sync::watch;
+
+    use super::{AskFailure, Line, Listeners};
+    use crate::shared::wire::{self, Ask, FromProcess, ToProcess};
+
+    /// Makes a call to a process that sends these messages, and ends.
+    async fn call(messages: fn(u64) -> Vec<FromProcess>) -> Result<serde_json::Value, AskFailure> {
+        let (client, mut process) = UnixStream::pair().unwrap();
+        let line = Line::new(client, watch::Sender::new(0));
+        let serving = async move {
+            let (reader, mut writer) = process.split();
+            let asked = wire::next(&mut BufReader::new(reader), &mut Vec::new()).await;
+            let Some(ToProcess::Ask { id, .. }) = asked.unwrap() else {
+                panic!("it asks");
+            };
+            for message in messages(id) {
+                writer.write_all(&wire::line(&message)).await.unwrap();
+            }
+        };
+        let ask = Ask::Call {
+            connection: "notes".parse().unwrap(),
+            tool: "add".to_owned(),
+            arguments: serde_json::Map::new(),
+        };
+        let ((), answer) = tokio::join!(serving, line.ask(ask, Listeners::default()));
+        let again = line.ask(Ask::Tools, Listeners::default()).await;
+        assert!(matches!(again, Err(AskFailure::NotBegun)), "{again:?}");
+        answer
+    }
+
+    #[tokio::test]
+    async fn call_of_a_process_that_ended_may_be_repeated_only_before_it_began() {
+        let early = call(|_| Vec::new()).await;
+        assert!(matches!(early, Err(AskFailure::NotBegun)), "{early:?}");
+        let late = call(|id| vec![FromProcess::Begun { id }]).await;
+        assert!(matches!(late, Err(AskFailure::Ended)), "{late:?}");
+        let answer = json!({"content": []});
+        let whole = call(|id| {
+            let answer = json!({"content": []});
+            vec![
+                FromProcess::Begun { id },
+                FromProcess::Answer { id, answer },
+            ]
+        });
+        assert_eq!(whole.await.unwrap(), answer);
     }
 }

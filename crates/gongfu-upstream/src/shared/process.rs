@@ -79,10 +79,17 @@ async fn follow(servers: Arc<dyn Servers>, changed: watch::Sender<()>) {
     }
 }
 
+/// A message for a client.
+struct Message {
+    line: Vec<u8>,
+    /// Hears when the message is on its way, and reaches the client even if this process ends.
+    sent: Option<oneshot::Sender<()>>,
+}
+
 /// A client of the process.
 struct Client {
     servers: Arc<dyn Servers>,
-    messages: mpsc::UnboundedSender<Vec<u8>>,
+    messages: mpsc::UnboundedSender<Message>,
     /// The questions that a person has not answered yet.
     questions: Mutex<HashMap<u64, oneshot::Sender<Option<Value>>>>,
     next: AtomicU64,
@@ -133,7 +140,16 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
 impl Client {
     fn send(&self, message: &FromProcess) {
         // A client that is gone needs nothing.
-        let _ = self.messages.send(wire::line(message));
+        let line = wire::line(message);
+        let _ = self.messages.send(Message { line, sent: None });
+    }
+
+    /// Sends a message, and waits until it is on its way.
+    async fn send_now(&self, message: &FromProcess) {
+        let (sent, is_sent) = oneshot::channel();
+        let (line, sent) = (wire::line(message), Some(sent));
+        let _ = self.messages.send(Message { line, sent });
+        let _ = is_sent.await;
     }
 
     fn questions(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Option<Value>>>> {
@@ -154,6 +170,9 @@ impl Client {
     }
 
     async fn done(self: &Arc<Self>, id: u64, ask: Ask) -> Result<Value, PortError> {
+        if ask.has_effect() {
+            self.send_now(&FromProcess::Begun { id }).await;
+        }
         match ask {
             Ask::Statuses => {
                 let all = self.servers.statuses().await?;
@@ -205,10 +224,14 @@ fn encoded(answer: &impl Serialize) -> Result<Value, PortError> {
     serde_json::to_value(answer).map_err(|error| PortError::Other(error.into()))
 }
 
-async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(message) = queue.recv().await {
-        if writer.write_all(&message).await.is_err() {
+async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Message>) {
+    while let Some(Message { line, sent }) = queue.recv().await {
+        if writer.write_all(&line).await.is_err() {
             return;
+        }
+        if let Some(sent) = sent {
+            // The request may be cancelled.
+            let _ = sent.send(());
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 const MAX_MESSAGE: u64 = 256 * 1024 * 1024;
 
 /// Something that a client asks for.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Ask {
     Statuses,
@@ -29,6 +29,16 @@ pub(super) enum Ask {
         tool: String,
         arguments: Map<String, Value>,
     },
+}
+
+impl Ask {
+    /// Returns true if asking twice is more than asking once.
+    pub(super) fn has_effect(&self) -> bool {
+        match self {
+            Self::Statuses | Self::Tools | Self::Discover { .. } => false,
+            Self::SignOut { .. } | Self::Call { .. } => true,
+        }
+    }
 }
 
 /// A message to the process.
@@ -56,6 +66,10 @@ pub(super) enum ToProcess {
 pub(super) enum FromProcess {
     /// The tools may have changed.
     Changed,
+    /// It begins now to do what has an effect. Until then the client can ask another process.
+    Begun {
+        id: u64,
+    },
     Answer {
         id: u64,
         answer: Value,
