@@ -3,6 +3,7 @@
 //! One process at a time refreshes a token, and writes the new ones before it uses them. A network that fails changes
 //! nothing; only a server that refuses a token ends a sign-in.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -138,9 +139,9 @@ impl SignIns {
     }
 
     /// Keeps everybody else from changing the tokens for as long as it is held.
-    pub(crate) async fn lock(&self) -> Result<Box<dyn Send>, AuthError> {
+    pub(crate) async fn lock(&self) -> Result<Box<dyn Any + Send>, AuthError> {
         let name = format!("sign-in-{}", self.connection);
-        Ok(Box::new(self.locks.lock(&name).await.map_err(stored)?))
+        self.locks.lock(&name).await.map_err(stored)
     }
 
     async fn empty_manager(

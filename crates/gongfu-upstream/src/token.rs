@@ -16,7 +16,8 @@ use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::AuthorizationManager;
 use rmcp::transport::auth::{AuthError, CredentialStore as _, StoredCredentials};
 use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
 };
 use sse_stream::Sse;
 use tokio::sync::watch;
@@ -187,13 +188,9 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Answer<StreamableHttpPostResponse> {
-        self.request(|token| {
-            let (uri, message) = (Arc::clone(&uri), message.clone());
-            let (session, headers) = (session_id.clone(), headers.clone());
-            self.client
-                .post_message(uri, message, session, token, headers)
-        })
-        .await
+        let max = StreamableHttpClientTransportConfig::default().max_sse_event_size;
+        self.post_message_with_max_sse_event_size(uri, message, session_id, None, headers, max)
+            .await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -237,12 +234,9 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
-        self.request(|token| {
-            let (uri, session) = (Arc::clone(&uri), session_id.clone());
-            self.client
-                .get_stream(uri, session, last.clone(), token, headers.clone())
-        })
-        .await
+        let max = StreamableHttpClientTransportConfig::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(uri, session_id, last, None, headers, max)
+            .await
     }
 
     async fn get_stream_with_max_sse_event_size(
