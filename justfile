@@ -229,7 +229,7 @@ servers:
     rm -rf "$servers" && mkdir -p "$servers"
     cp scripts/server_programs/{package.json,.npmrc} "$servers/"
     (cd "$servers" && npm install --no-package-lock --loglevel=error)
-    for name in git proxy; do
+    for name in python proxy; do
       python3 -m venv "$servers/$name"
       "$servers/$name/bin/python" -m pip install --quiet --disable-pip-version-check \
         --requirement "scripts/server_programs/requirements-$name.txt"
@@ -253,6 +253,24 @@ prove-servers *ARGUMENTS: servers
 # The same for two ways of connecting
 prove-servers-short: programs servers
     {{ python }} scripts/prove_servers.py --gongfu target/debug/gongfu --short
+
+# Prove that many sessions share the servers of ten connections, and that no kill leaves a process or loses an approval
+prove-shared *ARGUMENTS: servers
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_shared.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with fewer sessions and kills
+prove-shared-short: programs servers
+    {{ python }} scripts/prove_shared.py --gongfu target/debug/gongfu --short
+
+# Prove for ten minutes that a sign-in at another server lasts, over processes that end and a network that is cut
+prove-sign-ins *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_sign_ins.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same for 20 seconds
+prove-sign-ins-short: programs
+    {{ python }} scripts/prove_sign_ins.py --gongfu target/debug/gongfu --short
 
 # Measure a server with 10,000 users of 10 skills each, beside one with 10 users
 prove-scale *ARGUMENTS:
@@ -432,7 +450,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients prove-servers-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -190,7 +190,7 @@ def servers_of(folder: Path, tools: Path) -> list[Real]:
         ),
         Real(
             "git",
-            [str(tools / "git" / "bin" / "mcp-server-git"), "--repository", path],
+            [str(tools / "python" / "bin" / "mcp-server-git"), "--repository", path],
             [("git_log", {"repo_path": path}), ("git_show", {"repo_path": path, "revision": "HEAD"}), ("git_branch", {"repo_path": path, "branch_type": "local"})],
             ("git_reset", {"repo_path": path}, "All staged changes reset"),
             ["git_log", "git_show", "git_branch", "git_reset"],

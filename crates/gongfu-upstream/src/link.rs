@@ -49,8 +49,8 @@ pub(crate) struct Link {
     health: Mutex<Health>,
     /// The session, while there is one.
     current: Mutex<Option<Arc<Session>>>,
-    /// Held while a session is started.
-    starting: tokio::sync::Mutex<()>,
+    /// Held while a session is started: when that failed last, and why.
+    starting: tokio::sync::Mutex<Option<(Instant, Trouble)>>,
     /// The time before which a dead server is not started again.
     pause: Mutex<Option<Instant>>,
     last_use: Mutex<Instant>,
@@ -257,9 +257,14 @@ impl Link {
         if let Some(session) = self.running() {
             return Ok(session);
         }
-        let _starting = self.starting.lock().await;
+        let asked = Instant::now();
+        let mut failed = self.starting.lock().await;
         if let Some(session) = self.running() {
             return Ok(session);
+        }
+        // Those who wait for one start share its outcome.
+        if let Some((_, trouble)) = failed.as_ref().filter(|(when, _)| *when > asked) {
+            return Err(trouble.clone().into());
         }
         self.replace(None);
         let pin = self.pin().await?;
@@ -283,6 +288,7 @@ impl Link {
                 if !self.unsigned(&trouble).await {
                     self.lost(PortError::from(trouble.clone()).to_string());
                 }
+                *failed = Some((Instant::now(), trouble.clone()));
                 Err(trouble.into())
             }
         }

@@ -151,10 +151,9 @@ impl Session {
             biased;
             connected = tokio::time::timeout(START_TIMEOUT, connecting) => match connected {
                 Ok(Ok(service)) => service,
-                Ok(Err(error)) => return Err(match (Trouble::from(&error), soon_ended(&mut end).await) {
-                    (Trouble::Other(_), Some(end)) => Trouble::Other(end),
-                    (Trouble::Other(why), None) => Trouble::Other(format!("it doesn't speak the protocol: {why}")),
-                    (trouble, _) => trouble,
+                Ok(Err(error)) => return Err(match Trouble::from(&error) {
+                    Trouble::Other(why) => Trouble::Other(soon_ended(&mut end).await.unwrap_or_else(|| format!("it doesn't speak the protocol: {why}"))),
+                    trouble => trouble,
                 }),
                 Err(_) => return Err(Trouble::Other(format!("it didn't answer within {} seconds", START_TIMEOUT.as_secs()))),
             },
@@ -336,12 +335,13 @@ impl Session {
             error,
             ServiceError::TransportClosed | ServiceError::TransportSend(_)
         );
-        let end = if is_over {
-            self.end_within(&mut self.end.clone()).await
-        } else {
-            None
-        };
-        end.map_or_else(|| Trouble::from(error), Trouble::Other)
+        match Trouble::from(error) {
+            Trouble::Other(why) if is_over => {
+                let end = self.end_within(&mut self.end.clone()).await;
+                Trouble::Other(end.unwrap_or(why))
+            }
+            trouble => trouble,
+        }
     }
 }
 

@@ -27,7 +27,9 @@ pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> 
         .unwrap_or(LevelFilter::OFF);
     let filter = Targets::new()
         .with_default(level)
-        .with_target("rmcp", of_sdk);
+        .with_target("rmcp", of_sdk)
+        // Its details have the codes of sign-ins in them.
+        .with_target("rmcp::transport::auth", of_sdk.min(LevelFilter::INFO));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false);

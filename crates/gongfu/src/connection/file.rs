@@ -83,6 +83,7 @@ pub(crate) fn remove(home: &Home, name: &ConnectionName) -> Result<bool, Failure
 }
 
 fn edit(home: &Home, name: &ConnectionName, entry: Option<&Value>) -> Result<(), Failure> {
+    crate::home::open(home)?;
     let snapshot = Snapshot::read(&home.connections())?;
     let text = snapshot.text.clone().unwrap_or_default();
     let edited = Format::Json.edit(&text, &[TABLE, name.as_str()], entry)?;

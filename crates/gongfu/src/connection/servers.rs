@@ -20,6 +20,8 @@ use crate::environment::Environment;
 const COMMAND: &str = "servers";
 /// The folder of its socket, lock and log, in the home.
 pub(crate) const FOLDER: &str = "run";
+/// The size at which its log is rotated, in bytes. One old log is kept.
+const MAX_LOG: u64 = 1024 * 1024;
 /// The longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET: usize = 100;
 
@@ -105,9 +107,12 @@ fn address(
         socket,
         start: Arc::new(move || {
             let folder = home.folder(FOLDER)?;
+            let path = folder.path().join("servers.log");
+            if std::fs::metadata(&path).is_ok_and(|log| log.len() > MAX_LOG) {
+                std::fs::rename(&path, folder.path().join("servers.old.log"))?;
+            }
             let mut log = std::fs::OpenOptions::new();
-            let log = log.create(true).append(true).mode(0o600);
-            let log = log.open(folder.path().join("servers.log"))?;
+            let log = log.create(true).append(true).mode(0o600).open(path)?;
             start_apart(COMMAND, log.into())
         }),
     })
