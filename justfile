@@ -88,6 +88,24 @@ bench-search-short: programs
     fi
     target/debug/lab bench-search --spaces 50 --seeds 5
 
+# Measure how well the right one of thousands of real tools is found, beside plain BM25, and what listing them costs
+bench-tools *ARGUMENTS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder={{ tools }}/tool-definitions
+    want="$folder $(cksum <scripts/tool_definitions/requirements.txt)"
+    if [[ $(cat "$folder/venv/.installed" 2>/dev/null) != "$want" ]]; then
+      rm -rf "$folder/venv" && mkdir -p "$folder"
+      python3 -m venv "$folder/venv"
+      "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --requirement scripts/tool_definitions/requirements.txt
+      printf '%s\n' "$want" >"$folder/venv/.installed"
+    fi
+    export PATH=$folder/venv/bin:$PATH
+    python scripts/tool_definitions/collect.py "$folder"
+    cargo build --quiet --release --package gongfu
+    python scripts/bench_tools.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Measure how long a command is judged, and compare how it is read with `bash -n`
 bench-commands *ARGUMENTS:
     cargo run --quiet --profile dist --package lab -- bench-commands {{ ARGUMENTS }}
