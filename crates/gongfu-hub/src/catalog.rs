@@ -526,9 +526,11 @@ impl Catalog {
     }
 }
 
-/// Returns true if a caller's credential permits a tool.
+/// Returns true if a caller's credential permits a tool. One for some skills is for nothing beside them.
 fn is_permitted(spec: &ToolSpec, actor: &Actor) -> bool {
-    actor.permissions.scopes.has(Scope::of(spec.access))
+    let permissions = &actor.permissions;
+    let is_beside_skills = spec.is_foreign() && permissions.skills.is_some();
+    permissions.scopes.has(Scope::of(spec.access)) && !is_beside_skills
 }
 
 async fn library(space: &Space) -> Option<Arc<Library>> {

@@ -84,6 +84,8 @@ pub struct ToolSpec {
     pub definition: Option<Digest>,
 }
 
+/// The level at which a person is asked, whatever the entry itself says.
+const THRESHOLD: Safety = Safety::High;
 /// The bytes of JSON that are counted as one token.
 const BYTES_PER_TOKEN: usize = 4;
 /// The bytes of the annotations that surfaces add to a description.
@@ -93,6 +95,11 @@ impl ToolSpec {
     /// Returns true if it is a tool of another server.
     pub fn is_foreign(&self) -> bool {
         matches!(self.origin, Origin::Server(_))
+    }
+
+    /// Returns true if its level alone makes each call of an agent wait for a person.
+    pub fn needs_approval(&self) -> bool {
+        self.safety >= THRESHOLD
     }
 
     /// The description as `tools/list` of MCP has it, without annotations.

@@ -32,6 +32,7 @@ mod admin;
 mod approval;
 mod audit;
 mod auth;
+mod connection;
 mod context;
 mod credential;
 mod endpoint;
@@ -149,6 +150,8 @@ endpoints! {
     tool::ToolList,
     tool::ToolCall,
     tool::SkillFind,
+    connection::ConnectionList,
+    connection::ConnectionRead,
     approval::ApprovalRead,
     approval::ApprovalReply,
     approval::ApprovalDelete,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::capability::{Origin, Safety};
+use gongfu_core::capability::Origin;
 use gongfu_core::skill::Digest;
 use gongfu_core::text::visible;
 use serde_json::{Map, Value, json};
@@ -13,8 +13,6 @@ use super::{Answer, Passage, Stage};
 use crate::call::Proposal;
 use crate::tool::ToolSpec;
 
-/// The level at which a person is asked, whatever the entry itself says.
-const THRESHOLD: Safety = Safety::High;
 /// The most characters of arguments that are shown to a person: they must see all that they allow.
 const MAX_SHOWN: usize = 8_192;
 
@@ -33,7 +31,8 @@ impl Stage for SafetyLevel {
             }
             let spec = passage.spec;
             passage.proposal = reviewed.or_else(|| {
-                (spec.safety >= THRESHOLD).then(|| proposal(spec, &passage.call.arguments))
+                spec.needs_approval()
+                    .then(|| proposal(spec, &passage.call.arguments))
             });
             Ok(())
         })
