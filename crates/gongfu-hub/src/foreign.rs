@@ -125,18 +125,7 @@ fn result(answer: ServerAnswer) -> ToolResult {
 
 /// Why a connection can't be used.
 pub(crate) fn refusal(connection: &ConnectionName, error: &PortError) -> ToolError {
-    let connection = connection.to_string();
-    let reason = error.to_string();
-    match error {
-        PortError::NotFound => Problem::ConnectionUnknown {
-            name: connection,
-            nearest: Vec::new(),
-        },
-        PortError::Denied(_) => Problem::ConnectionNotApproved { connection, reason },
-        PortError::OutOfReach(_) => Problem::SignInRequired { connection, reason },
-        _ => Problem::ServerUnavailable { connection, reason },
-    }
-    .error()
+    Problem::of_server(connection.as_str(), error).error()
 }
 
 /// The entries of a server's tools.

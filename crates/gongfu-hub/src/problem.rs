@@ -113,6 +113,8 @@ problems! {
     ConnectionNotApproved { connection: String, reason: String } = ConnectionNotApproved;
     SignInRequired { connection: String, reason: String } = SignInRequired;
     ServerUnavailable { connection: String, reason: String } = ServerUnavailable;
+    SkillUnverified { skill: String, connection: String, reason: String } = SkillUnverified;
+    SkillOfServer { skill: String, connection: String } = CommandBlocked;
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;
@@ -207,6 +209,20 @@ impl Problem {
         Self::FilePath {
             path: path.to_owned(),
             reason: why.to_string(),
+        }
+    }
+
+    /// Why the server of a connection can't be used.
+    pub fn of_server(connection: &str, why: &PortError) -> Self {
+        let (connection, reason) = (connection.to_owned(), why.to_string());
+        match why {
+            PortError::NotFound => Self::ConnectionUnknown {
+                name: connection,
+                nearest: Vec::new(),
+            },
+            PortError::Denied(_) => Self::ConnectionNotApproved { connection, reason },
+            PortError::OutOfReach(_) => Self::SignInRequired { connection, reason },
+            _ => Self::ServerUnavailable { connection, reason },
         }
     }
 

@@ -13,6 +13,7 @@ mod servers;
 mod session;
 mod shared;
 mod sign_in;
+mod skill;
 mod token;
 mod trouble;
 mod web;

@@ -1,5 +1,7 @@
 //! A connection: starts its server when it is needed, watches over it, and starts it again.
 
+mod skill;
+
 use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +17,7 @@ use gongfu_core::port::{
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
+use self::skill::{LastSkills, changed_skills};
 use crate::call::CallError;
 use crate::parts::{ConnectionEntry, ServerParts};
 use crate::session::Session;
@@ -62,6 +65,7 @@ pub(crate) struct Link {
     /// The pin by which tools were listed last.
     seen: Mutex<Option<Arc<ConnectionPin>>>,
     last_pin: Mutex<Option<LastPin>>,
+    skills: Mutex<Option<LastSkills>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
@@ -85,6 +89,7 @@ impl Link {
             version,
             seen: Mutex::default(),
             last_pin: Mutex::default(),
+            skills: Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
@@ -155,6 +160,8 @@ impl Link {
 
     /// Notices what a person approved in another process.
     pub(crate) async fn look(&self) {
+        // What is new in it is told by that.
+        let _ = self.skill_pin().await;
         let Ok(now) = self.pin().await else {
             return;
         };
@@ -185,10 +192,20 @@ impl Link {
         let pin = self.pin().await?;
         let is_approved = pin.covers(&self.connection().target);
         let tools = self.usable(&pin);
-        let (state, reason) = {
+        let (mut state, mut reason) = {
             let health = self.health();
             (health.state(), health.reason())
         };
+        let skills = self.skill_pin().await?;
+        if let Some(changed) = changed_skills(&skills) {
+            if state == State::Ready {
+                state = State::Degraded;
+            }
+            let reasons = reason.into_iter().chain([changed]);
+            reason = Some(reasons.collect::<Vec<_>>().join("; "));
+        }
+        let usable = skills.usable(&self.connection().target);
+        let usable = usable.filter(|_| is_approved);
         let reason = match (is_approved, pin.target.is_empty()) {
             (true, _) => reason,
             (false, true) => Some("nobody has approved it yet".to_owned()),
@@ -201,6 +218,9 @@ impl Link {
             reason,
             is_approved,
             tools: tools.into_iter().map(|tool| tool.name).collect(),
+            skills: usable
+                .map(|pinned| pinned.skill.name().to_owned())
+                .collect(),
         })
     }
 
@@ -424,6 +444,7 @@ impl Link {
         let verdict = self.judge(&pin, &session);
         // A person may have approved something since the last look.
         self.update(|health| health.listed(&verdict));
+        let (skills, skill_verdict) = self.discover_skills(&session).await?;
         let (server, protocol) = session.server();
         let offered = session.offered.borrow().clone();
         Ok(Discovery {
@@ -432,6 +453,8 @@ impl Link {
                 .map(|tool| tool.definition.clone())
                 .collect(),
             verdict,
+            skills,
+            skill_verdict,
             server,
             protocol,
         })
@@ -524,6 +547,8 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 /// Watches over a session until it ends.
 async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
     let mut closing = link.closing.subscribe();
+    // They may have changed while it didn't run.
+    session.service.service().resources_change();
     let end = loop {
         tokio::select! {
             end = session.ended() => break Some(end),
@@ -539,6 +564,7 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
                 link.update(|health| health.listed(&verdict));
                 link.version.send_modify(|version| *version += 1);
             }
+            () = session.service.service().resources_changed() => link.skills_changed(&session).await,
             () = sleep(PROBE_INTERVAL) => {
                 if link.idle() > IDLE {
                     link.replace(None);
