@@ -50,7 +50,6 @@ class Provider:
         self.server = _Server(("127.0.0.1", 0), _Handler)
         self.server.provider = self
         self.is_cut = False
-        # How many answers are lost in a cut, though the request was received.
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 

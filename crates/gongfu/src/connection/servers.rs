@@ -109,7 +109,8 @@ fn address(
             let folder = home.folder(FOLDER)?;
             let path = folder.path().join("servers.log");
             if std::fs::metadata(&path).is_ok_and(|log| log.len() > MAX_LOG) {
-                std::fs::rename(&path, folder.path().join("servers.old.log"))?;
+                // Another client may rotate it at the same time.
+                let _ = std::fs::rename(&path, folder.path().join("servers.old.log"));
             }
             let mut log = std::fs::OpenOptions::new();
             let log = log.create(true).append(true).mode(0o600).open(path)?;
