@@ -263,6 +263,15 @@ prove-faults *ARGUMENTS:
 prove-faults-short: programs
     {{ python }} scripts/prove_faults.py --gongfu target/debug/gongfu --short
 
+# Prove with 10,000 generated scripts that their calls pass the gate, and compare a task by one script and by 20 calls
+prove-tool-scripts *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_tool_scripts.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with fewer scripts
+prove-tool-scripts-short: programs
+    {{ python }} scripts/prove_tool_scripts.py --gongfu target/debug/gongfu --count 60
+
 # Prove that real MCP servers work through gongfu as they do alone, however they are connected and whoever calls
 prove-servers *ARGUMENTS: servers
     cargo build --quiet --release --package gongfu
@@ -468,7 +477,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-tool-scripts-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -120,6 +120,7 @@ pub(crate) fn spec(
         programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
+        dialogue: None,
         reach: Reach::default(),
         limits: Limits {
             wall: TIMEOUT,

@@ -175,6 +175,24 @@ impl fmt::Debug for Input {
     }
 }
 
+/// A run that speaks with its caller: its standard output goes to the listener alone, and isn't kept.
+#[derive(Clone)]
+pub struct Dialogue {
+    /// The time so far in which the caller let the run wait, which doesn't count.
+    pub paused: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Dialogue {
+    /// The longest time from start to end, whatever doesn't count.
+    pub const MAX_WALL: Duration = Duration::from_hours(48);
+}
+
+impl fmt::Debug for Dialogue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Dialogue")
+    }
+}
+
 /// The part of the network that a run reaches: nothing without a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
@@ -261,6 +279,8 @@ pub struct Spec {
     pub environment: BTreeMap<String, String>,
     /// The standard input.
     pub input: Input,
+    /// Set where the run speaks with its caller by its input and output.
+    pub dialogue: Option<Dialogue>,
     /// The part of the network that it reaches.
     pub reach: Reach,
     /// The limits of the run.

@@ -59,6 +59,7 @@ impl Inner {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Bytes(input.into_bytes()),
+            dialogue: None,
             reach: Reach::default(),
             limits: Limits {
                 wall: TIMEOUT,

@@ -107,6 +107,7 @@ impl BuildSandbox<'_> {
             programs: recipe.programs.clone(),
             environment,
             input: Input::Nothing,
+            dialogue: None,
             reach: index.map(Index::reach).unwrap_or_default(),
             limits: Limits {
                 shown: MAX_OUTPUT,

@@ -34,10 +34,21 @@ pub struct Call {
     pub events: Events,
     /// Ends the call and everything that it started.
     pub cancel: CancellationToken,
-    /// True if the caller wrote it as a call of `tool_call`, which promises no form of the answer.
-    pub(crate) is_indirect: bool,
+    /// The form of the call, which decides that of the answer.
+    pub(crate) form: Form,
     /// The digest of the proposal that a person allowed; set by the gate.
     pub(crate) allowed: Option<Digest>,
+}
+
+/// The form of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By the tool's own name: the answer keeps its schema.
+    Direct,
+    /// As a call of `tool_call`, which promises no schema.
+    Indirect,
+    /// By a script, which no answer is too long for.
+    Scripted,
 }
 
 /// Something that happens during a call.

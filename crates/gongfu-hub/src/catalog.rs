@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{Call, CallId, Events, Proposal};
+use crate::call::{Call, CallId, Events, Form, Proposal};
 use crate::directory::{self, Directory, Indexes, KnownTools, Target};
 use crate::entry::{self, Entry};
 use crate::error::ToolError;
@@ -29,8 +29,10 @@ use crate::surface::resource::Fingerprint;
 use crate::surface::view;
 use crate::tool::ToolSpec;
 
+mod script;
 mod snapshot;
 
+use script::is_script;
 pub use snapshot::NameCollision;
 use snapshot::{SEARCH, Snapshot, is_many};
 
@@ -271,7 +273,9 @@ impl Catalog {
             let mut specs = directory.specs().into_iter();
             specs.find(|spec| *spec.name == *name)
         };
-        let spec = found.map(|entry| entry.spec().clone()).or_else(own);
+        let script = || is_script(name, profiles).then(crate::script::spec);
+        let spec = found.map(|entry| entry.spec().clone());
+        let spec = spec.or_else(own).or_else(script);
         spec.filter(|spec| is_permitted(spec, actor))
     }
 
@@ -340,20 +344,19 @@ impl Catalog {
     /// # Errors
     /// The tool isn't there, a stage of the gate refuses, or the tool fails.
     pub async fn call(&self, request: Request<'_>) -> Result<ToolResult, ToolError> {
-        self.call_as(request, false).await
+        self.call_as(request, Form::Direct).await
     }
 
-    async fn call_as(
-        &self,
-        request: Request<'_>,
-        is_indirect: bool,
-    ) -> Result<ToolResult, ToolError> {
+    async fn call_as(&self, request: Request<'_>, form: Form) -> Result<ToolResult, ToolError> {
         let Request {
             profiles,
             name,
             actor,
             ..
         } = request;
+        if is_script(name, profiles) {
+            return self.call_script(request, form).await;
+        }
         let entries = self.entries.load_full();
         let directory = || self.directory(&entries, profiles, actor, request.known.as_ref());
         let own = directory::is_own(name).then(directory).flatten();
@@ -392,7 +395,7 @@ impl Catalog {
             arguments: Arc::new(request.arguments),
             events: request.events,
             cancel: request.cancel,
-            is_indirect,
+            form,
             allowed: None,
         };
         let now = call.space.now();
@@ -438,7 +441,7 @@ impl Catalog {
             ..request
         };
         // It is no call of `tool_call` again, so this ends.
-        Box::pin(self.call_as(request, true)).await
+        Box::pin(self.call_as(request, Form::Indirect)).await
     }
 
     /// Answers a request that is no tool: a manifest, a resource, a prompt, a person's answer.
@@ -479,7 +482,7 @@ impl Catalog {
             arguments: Arc::new(arguments),
             events,
             cancel: CancellationToken::new(),
-            is_indirect: false,
+            form: Form::Direct,
             allowed: None,
         };
         let run = |call: Call| async move { operation.run(&call).await };

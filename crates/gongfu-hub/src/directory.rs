@@ -1,7 +1,7 @@
 //! The directory: tools of other servers that are too many to be listed one by one.
 //!
-//! Their definitions would fill a model's context. So three tools take their place: one searches them, one shows
-//! definitions, and one calls a tool by its name, as that tool itself.
+//! Their definitions would fill a model's context. So four tools take their place: one searches them, one shows
+//! definitions, one calls a tool by its name, as that tool itself, and one runs a script that calls many.
 
 mod call;
 mod description;
@@ -22,6 +22,7 @@ use crate::entry::Entry;
 use crate::error::ToolError;
 use crate::output::{Content, ToolResult};
 use crate::problem::Problem;
+use crate::script;
 use crate::tool::ToolSpec;
 
 pub(crate) use call::Target;
@@ -164,7 +165,13 @@ impl Directory {
 
 /// Returns true for the name of a tool of the directory's own.
 pub(crate) fn is_own(name: &str) -> bool {
-    [ToolSearch::NAME, ToolDescribe::NAME, call::NAME].contains(&name)
+    [
+        ToolSearch::NAME,
+        ToolDescribe::NAME,
+        call::NAME,
+        script::NAME,
+    ]
+    .contains(&name)
 }
 
 /// The descriptions of the directory's own tools, whatever servers there are.
@@ -173,5 +180,6 @@ pub(crate) fn own_specs() -> Vec<ToolSpec> {
         inquiry::spec::<ToolSearch>(),
         inquiry::spec::<ToolDescribe>(),
         call::spec(),
+        script::spec(),
     ]
 }

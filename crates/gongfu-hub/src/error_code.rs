@@ -114,6 +114,8 @@ error_codes! {
     SignInRequired = "SIGN_IN_REQUIRED", 403, 1;
     /// Another MCP server doesn't work right now.
     ServerUnavailable = "SERVER_UNAVAILABLE", 503, 1;
+    /// A script called the tool that runs scripts.
+    NestedScript = "NESTED_SCRIPT", 403, 1;
     /// The run used more than it may.
     QuotaExceeded = "QUOTA_EXCEEDED", 429, 1;
     /// The run took too long.

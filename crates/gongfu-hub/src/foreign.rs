@@ -9,7 +9,7 @@ use gongfu_core::connection::{ConnectionName, Definition, permission, wire_name}
 use gongfu_core::port::{PortError, ServerAnswer, ServerCall, ServerTools};
 use serde_json::{Map, Value};
 
-use crate::call::{Call, Event, Proposal};
+use crate::call::{Call, Event, Form, Proposal};
 use crate::entry::Entry;
 use crate::error::ToolError;
 use crate::gate::{Answer, Review};
@@ -98,7 +98,7 @@ impl Entry for ForeignTool {
         Box::pin(async move {
             let answer = call.space.servers().call(foreign).await;
             let answer = answer.map_err(|error| refusal(&self.connection, &error))?;
-            let has_schema = self.spec.output_schema.is_some() && !call.is_indirect;
+            let has_schema = self.spec.output_schema.is_some() && call.form == Form::Direct;
             Ok(large::fitted(result(answer), call, has_schema).await)
         })
     }

@@ -30,6 +30,7 @@ pub mod problem;
 pub mod profile;
 pub mod run;
 pub mod schema;
+mod script;
 pub mod shelf;
 pub mod surface;
 pub mod tool;

@@ -77,6 +77,15 @@ impl Content {
         Self::Text { text: text.into() }
     }
 
+    /// Returns the text of a piece of text.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Foreign(block) if block.get("type")? == "text" => block.get("text")?.as_str(),
+            Self::Foreign(_) | Self::Resource { .. } => None,
+        }
+    }
+
     /// A binary file.
     pub fn blob(uri: String, mime_type: &str, bytes: &[u8]) -> Self {
         let blob = encoding::base64(bytes);

@@ -106,6 +106,10 @@ problems! {
     TooManyRuns { limit: usize } = QuotaExceeded;
     RunsUsedUp { limit: u32 } = QuotaExceeded;
     TooManyQuestions = QuotaExceeded;
+    TooManyCalls { limit: usize } = QuotaExceeded;
+    AnswerTooLarge { bytes: usize, limit: usize } = QuotaExceeded;
+    NestedScript = NestedScript;
+    PythonMissing { reason: String } = Unavailable;
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;
     SandboxUnavailable { reason: String } = SandboxUnavailable;

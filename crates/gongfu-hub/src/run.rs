@@ -9,10 +9,10 @@ use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
 use gongfu_core::network::{Grantee, HostFailure, host_failure};
-use gongfu_core::port::PortError;
+use gongfu_core::port::{Listener, PortError};
 use gongfu_core::sandbox::{
-    CapturedOutput, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Spec,
-    WORKSPACE,
+    CapturedOutput, Command, Contact, Dialogue, Exit, Input, Limits, Outcome, Reach, Reason, SKILL,
+    Spec, WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,6 +60,17 @@ pub(crate) struct RunRequest {
     pub(crate) shown: usize,
     /// Every change waits for a person, not only those that always do.
     pub(crate) holds_all: bool,
+    /// Set for a program that speaks with its caller.
+    pub(crate) conversation: Option<Conversation>,
+}
+
+/// The caller's end of a run that speaks with it. The standard error is the output of such a run.
+pub(crate) struct Conversation {
+    pub(crate) dialogue: Dialogue,
+    /// Receives the output.
+    pub(crate) listener: Listener,
+    /// The subject, for people, instead of the command.
+    pub(crate) about: String,
 }
 
 impl RunRequest {
@@ -74,6 +85,7 @@ impl RunRequest {
             input: Input::Nothing,
             shown: MAX_SHOWN,
             holds_all: false,
+            conversation: None,
         }
     }
 
@@ -95,7 +107,10 @@ impl RunRequest {
 
     /// The command and its skill, for people.
     fn about(&self) -> String {
-        let command = clipped(&self.line());
+        let command = match &self.conversation {
+            Some(conversation) => clipped(&conversation.about),
+            None => clipped(&self.line()),
+        };
         match &self.skill {
             Some(skill) => format!("{}: {command}", skill.full_name),
             None => command,
@@ -275,6 +290,11 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         environment.extend(one.variables.clone());
     }
     programs.extend(prepared.programs.iter().cloned());
+    let (limits, conversation) = (space.limits(), request.conversation.as_ref());
+    let listener = match conversation {
+        Some(conversation) => Arc::clone(&conversation.listener),
+        None => call.events.listener(),
+    };
     let spec = Spec {
         command: request.command.clone(),
         folder: request.folder().to_owned(),
@@ -282,13 +302,16 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         programs,
         environment,
         input: request.input.clone(),
+        dialogue: conversation.map(|one| one.dialogue.clone()),
         reach,
         limits: Limits {
             wall,
             cpu: wall,
             shown: request.shown,
             layer: prepared.room,
-            ..space.limits()
+            // It is silent while it waits for an answer.
+            idle: limits.idle.filter(|_| conversation.is_none()),
+            ..limits
         },
         logs: Some(prepared.logs.clone()),
         links: prepared.links.clone(),
@@ -299,10 +322,10 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
             ..holding
         }),
     };
-    let outcome = space.sandbox().run(spec, call.events.listener()).await;
+    let outcome = space.sandbox().run(spec, listener).await;
     let logs_seen = prepared.logs_seen.clone();
     let finished = space.run_folders().finish(skill, prepared).await;
-    let outcome = outcome.map_err(|error| match error {
+    let mut outcome = outcome.map_err(|error| match error {
         PortError::Unavailable(reason) => Problem::SandboxUnavailable { reason }.error(),
         PortError::Denied(reason) => Problem::RunRefused { reason }.error(),
         error => Problem::broken("the sandbox", &error).error(),
@@ -312,6 +335,9 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         shelf::record_use(call, skill).await;
     }
     call.events.send(Event::Contacts(&outcome.contacts));
+    if conversation.is_some() {
+        outcome.stdout = std::mem::take(&mut outcome.stderr);
+    }
     let mut report = report(outcome, &logs_seen, call.space.has_account());
     call.events.send(Event::Ended(&report.how_it_ended()));
     if let Some(skill) = request

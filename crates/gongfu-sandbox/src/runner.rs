@@ -245,6 +245,7 @@ impl Runner {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
+            dialogue: None,
             reach: Reach::default(),
             limits: Limits {
                 wall: TRIAL_TIMEOUT,
@@ -404,7 +405,7 @@ impl Runner {
                 let why = "only the namespaces sandbox can reach hosts, and it doesn't work here; see gongfu doctor";
                 return Err(PortError::Denied(why.to_owned()));
             }
-            let slot = self.throttle.slot().await;
+            let slot = self.throttle.slot(job.dialogue.is_some()).await;
             let identity = self.identity(owner, self.uses_groups.load(Ordering::Relaxed));
             let running = self.start(backend, job, identity, listener, slot);
             running.await.map_err(|failure| match failure {

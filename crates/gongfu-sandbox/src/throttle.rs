@@ -12,6 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The number of runs at once for each processor.
 const RUNS_PER_PROCESSOR: usize = 4;
+/// Dialogues at once for each processor. They mostly wait for their callers, who may run something for them: with
+/// the slots of runs, they would keep those from starting.
+const DIALOGUES_PER_PROCESSOR: usize = 16;
 /// The pause before a waiting start looks again whether its run is still wanted.
 const START_POLL: Duration = Duration::from_millis(20);
 /// The delay of the next start for each request that was answered since the last one.
@@ -27,6 +30,7 @@ const MAX_WAIT: Duration = Duration::from_secs(45);
 #[derive(Debug)]
 pub(crate) struct Throttle {
     runs: Arc<Semaphore>,
+    dialogues: Arc<Semaphore>,
     /// The number of runs that may start by now.
     starts: Mutex<usize>,
     started: Condvar,
@@ -63,6 +67,7 @@ impl Throttle {
     pub(crate) fn new(processors: usize) -> Self {
         Self {
             runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
+            dialogues: Arc::new(Semaphore::new(DIALOGUES_PER_PROCESSOR * processors)),
             starts: Mutex::new((processors / 2).max(1)),
             started: Condvar::new(),
             waiting: AtomicUsize::new(0),
@@ -76,12 +81,17 @@ impl Throttle {
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits for a slot.
-    pub(crate) async fn slot(&self) -> Option<Slot> {
+    /// Waits for a slot of a run, or of a dialogue.
+    pub(crate) async fn slot(&self, is_dialogue: bool) -> Option<Slot> {
         let since = Instant::now();
         let _waiting = Waiting::new(&self.waiting);
+        let slots = if is_dialogue {
+            &self.dialogues
+        } else {
+            &self.runs
+        };
         // The semaphore is never closed.
-        let permit = Arc::clone(&self.runs).acquire_owned().await.ok()?;
+        let permit = Arc::clone(slots).acquire_owned().await.ok()?;
         Some(Slot {
             _permit: permit,
             since,
@@ -164,7 +174,7 @@ mod tests {
         let throttle = Throttle::new(1);
         let mut slots = Vec::new();
         for _ in 0..RUNS_PER_PROCESSOR {
-            slots.push(throttle.slot().await.expect("a slot is free"));
+            slots.push(throttle.slot(false).await.expect("a slot is free"));
         }
         let answer = || {
             for _ in 0..1_000 {
@@ -177,7 +187,7 @@ mod tests {
             drop(start);
             begun.elapsed() >= MAX_DELAY
         };
-        let mut next = Box::pin(throttle.slot());
+        let mut next = Box::pin(throttle.slot(false));
         let polls = std::cell::Cell::new(0);
         let count = || {
             polls.set(polls.get() + 1);
@@ -191,6 +201,7 @@ mod tests {
             std::task::Poll::Ready(waits)
         });
         assert!(waits.await, "one more run waits for a slot");
+        assert!(throttle.slot(true).await.is_some(), "a dialogue doesn't");
         answer();
         assert!(is_delayed(), "requests were answered");
         drop(throttle.start(Instant::now(), count));

@@ -12,16 +12,21 @@ use gongfu_core::port::{
     Listener, Pending, PortError, RunFolder, RunFolders, RunMounts, Sandbox, ready,
 };
 use gongfu_core::sandbox::{
-    BackendStatus, CapturedOutput, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason,
-    SKILL, Spec, Stream, WORKSPACE,
+    BackendStatus, CapturedOutput, Enforcement, Exit, Input, Level, Means, Mode, Mount, Outcome,
+    Reader, Reason, SKILL, Spec, Stream, WORKSPACE,
 };
 use gongfu_core::skill::SkillPath;
+use tokio::sync::oneshot;
 
 use crate::memory::MemoryLayers;
+
+/// Stands for a program that speaks with its caller: gets its standard input and the listener of its outputs.
+pub type Speaker = Box<dyn FnOnce(Reader, Listener) -> Outcome + Send>;
 
 /// Answers a run with the scripted outcome; without one no sandbox works.
 #[derive(Default)]
 pub struct ScriptedSandbox {
+    speaker: Mutex<Option<Speaker>>,
     next: Mutex<Option<Outcome>>,
     specs: Mutex<Vec<Spec>>,
     never_ends: AtomicBool,
@@ -43,6 +48,11 @@ impl ScriptedSandbox {
         *self.next.lock().unwrap() = Some(outcome);
     }
 
+    /// Scripts the next run that speaks with its caller; it gets a thread.
+    pub fn speak(&self, speaker: impl FnOnce(Reader, Listener) -> Outcome + Send + 'static) {
+        *self.speaker.lock().unwrap() = Some(Box::new(speaker));
+    }
+
     /// From now on no run ends.
     pub fn never_end(&self) {
         self.never_ends.store(true, Ordering::Relaxed);
@@ -60,7 +70,17 @@ impl Sandbox for ScriptedSandbox {
     }
 
     fn run(&self, spec: Spec, listener: Listener) -> Pending<'_, Outcome> {
+        let input = spec.input.clone();
         self.specs.lock().unwrap().push(spec);
+        let speaker = self.speaker.lock().unwrap().take();
+        if let (Some(speaker), Input::Reader(reader)) = (speaker, input) {
+            let (sender, outcome) = oneshot::channel();
+            std::thread::spawn(move || sender.send(speaker(reader, listener)));
+            return Box::pin(async {
+                let ended = outcome.await;
+                ended.map_err(|error| PortError::Other(Box::new(error)))
+            });
+        }
         if self.never_ends.load(Ordering::Relaxed) {
             return Box::pin(std::future::pending());
         }

@@ -336,6 +336,7 @@ fn run_survives_a_killed_daemon() {
         programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
+        dialogue: None,
         reach: Reach::default(),
         limits: Limits {
             wall: Duration::from_mins(2),

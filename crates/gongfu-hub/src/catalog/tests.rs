@@ -7,6 +7,7 @@ mod dialect;
 mod directory;
 mod interleaving;
 mod run;
+mod script;
 mod surface;
 mod world;
 mod writing;

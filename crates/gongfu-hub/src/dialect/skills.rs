@@ -381,6 +381,7 @@ impl Bash {
             input: Input::Nothing,
             shown: MAX_SHOWN,
             holds_all: false,
+            conversation: None,
         })
     }
 }

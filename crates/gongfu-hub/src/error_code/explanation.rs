@@ -163,6 +163,10 @@ impl ErrorCode {
                 "a server that exits at once",
                 "See why: gongfu connection test NAME.",
             ),
+            Self::NestedScript => (
+                "a script of tool_script that calls tool_script",
+                "Call the tools from the one script.",
+            ),
             Self::QuotaExceeded => (
                 "a script that writes 100 GB",
                 "Let it use less memory, disk or processes, or raise the limit in config.toml.",

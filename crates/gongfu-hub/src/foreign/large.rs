@@ -3,11 +3,13 @@
 use gongfu_core::port::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::call::Call;
+use crate::call::{Call, Form};
 use crate::output::{Content, ToolResult};
 
 /// The longest text of an answer that goes on as it is, in bytes.
 const MAX_TEXT: usize = 32 * 1024;
+/// The same of an answer for a script, which reads it by itself.
+const MAX_SCRIPTED: usize = 8 * 1024 * 1024;
 /// The bytes of a longer one that are shown.
 const HEAD: usize = 2 * 1024;
 /// The most keys of an object that are named.
@@ -18,7 +20,11 @@ pub(super) async fn fitted(mut result: ToolResult, call: &Call, has_schema: bool
     let length = text_of(&result.content).map(str::len).sum::<usize>();
     let structured = result.structured_content.as_ref();
     let data = structured.map(Value::to_string).unwrap_or_default();
-    if length.max(data.len()) <= MAX_TEXT {
+    let limit = match call.form {
+        Form::Scripted => MAX_SCRIPTED,
+        Form::Direct | Form::Indirect => MAX_TEXT,
+    };
+    if length.max(data.len()) <= limit {
         return result;
     }
     // Most servers write the same into both; only a longer structured part has more to say.
@@ -31,7 +37,7 @@ pub(super) async fn fitted(mut result: ToolResult, call: &Call, has_schema: bool
     let mut at = None;
     let content = std::mem::take(&mut result.content);
     for block in content {
-        if text(&block).is_some() {
+        if block.as_text().is_some() {
             at.get_or_insert(result.content.len());
         } else {
             result.content.push(block);
@@ -44,17 +50,8 @@ pub(super) async fn fitted(mut result: ToolResult, call: &Call, has_schema: bool
     result
 }
 
-/// The text of a block, if it is one of text.
-fn text(block: &Content) -> Option<&str> {
-    match block {
-        Content::Text { text } => Some(text),
-        Content::Foreign(block) if block.get("type")? == "text" => block.get("text")?.as_str(),
-        Content::Foreign(_) | Content::Resource { .. } => None,
-    }
-}
-
 fn text_of(content: &[Content]) -> impl Iterator<Item = &str> {
-    content.iter().filter_map(text)
+    content.iter().filter_map(Content::as_text)
 }
 
 /// The beginning of a long text, with where the rest is.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Gate, Quota, Review};
-use crate::call::{Call, Events, Proposal};
+use crate::call::{Call, Events, Form, Proposal};
 use crate::error_code::ErrorCode;
 use crate::tool::ToolSpec;
 
@@ -67,7 +67,7 @@ fn pass(
         arguments: Arc::new(arguments),
         events: Events::default(),
         cancel: CancellationToken::new(),
-        is_indirect: false,
+        form: Form::Direct,
         allowed: None,
     };
     let ran = AtomicBool::new(false);

@@ -225,6 +225,23 @@ impl Problem {
                 "nothing was done; a person can answer them with `gongfu approve list`, then `allow` or `deny`"
                     .to_owned(),
             ),
+            Self::TooManyCalls { limit } => (
+                format!("the script has made {limit} calls, the maximum"),
+                "the call wasn't made; do the rest in another script".to_owned(),
+            ),
+            Self::AnswerTooLarge { bytes, limit } => (
+                format!("the answer is {bytes} bytes long"),
+                format!("ask for less: a script gets at most {limit} bytes of a call"),
+            ),
+            Self::NestedScript => (
+                "a script can't run another script".to_owned(),
+                "call the tools from this one".to_owned(),
+            ),
+            Self::PythonMissing { reason } => (
+                format!("there is no Python in the sandbox: {}", clipped(reason)),
+                "a person can install Python 3 on this machine, or in the image of the sandbox"
+                    .to_owned(),
+            ),
             Self::Cancelled => (
                 "the call was cancelled".to_owned(),
                 "call again if it is still needed".to_owned(),

@@ -86,6 +86,7 @@ impl SkillRun {
             },
             shown: self.output_limit.unwrap_or(SHOWN).min(MAX_SHOWN),
             holds_all: self.hold.unwrap_or_default(),
+            conversation: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{
-    CapturedOutput, Enforcement, Exit, Means, Outcome, Reason, Spec, Stream,
+    CapturedOutput, Dialogue, Enforcement, Exit, Means, Outcome, Reason, Spec, Stream,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -30,6 +30,8 @@ const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 /// The most output that is read at once.
 const BUFFER: usize = 64 * 1024;
+/// The shortest wait: a deadline that is put off again and again must not take a processor.
+const MIN_WAIT: Duration = Duration::from_millis(5);
 /// The amount of output after which reading pauses, so that a flood doesn't take the server's time.
 const FLOOD_BYTES: usize = 1024 * 1024;
 const FLOOD_PAUSE: Duration = Duration::from_millis(4);
@@ -185,7 +187,10 @@ impl Run<'_> {
         let mut buffer = vec![0; BUFFER];
         let mut read_without_pause = 0;
         'run: while has_out || has_error || has_control {
-            let deadline = self.started + limits.wall;
+            let dialogue = self.job.dialogue.as_ref();
+            let paused = dialogue.map_or(Duration::ZERO, |dialogue| (dialogue.paused)());
+            let deadline =
+                self.started + limits.wall.saturating_add(paused).min(Dialogue::MAX_WALL);
             let deadline = limits
                 .idle
                 .map_or(deadline, |idle| deadline.min(last_output + idle));
@@ -205,7 +210,7 @@ impl Run<'_> {
             sources.extend(alarm.map(|(handle, flags)| (Source::Memory, handle, flags)));
             let init = self.init.as_ref().filter(|_| has_control);
             sources.extend(init.map(|init| readable(Source::Init, init.as_fd())));
-            for source in ready(&sources, left)? {
+            for source in ready(&sources, left.max(MIN_WAIT))? {
                 let stream = match source {
                     Source::Cancel => {
                         self.outcome.reason = Reason::Cancelled;
@@ -425,7 +430,10 @@ impl<'a> Outputs<'a> {
         };
         Self {
             listener: context.listener,
-            stdout: capture("stdout.log"),
+            stdout: match job.dialogue {
+                Some(_) => Capture::new(0, None),
+                None => capture("stdout.log"),
+            },
             stderr: capture("stderr.log"),
             length: 0,
             limit: job.limits.output,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gongfu_core::sandbox::{Command, Spec};
+use gongfu_core::sandbox::{Command, Dialogue, Limits, Spec};
 
 use super::Failure;
 use crate::file_time::Beginning;
@@ -42,7 +42,14 @@ pub(crate) fn plan(
         folder: job.folder.clone(),
         writable: Vec::new(),
         file_systems: Vec::new(),
-        limits: job.limits,
+        limits: Limits {
+            // The server counts the time of a dialogue; the child only sees to it that it ends.
+            wall: job
+                .dialogue
+                .as_ref()
+                .map_or(job.limits.wall, |_| Dialogue::MAX_WALL),
+            ..job.limits
+        },
         other_processes,
     }
 }

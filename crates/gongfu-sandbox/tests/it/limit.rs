@@ -1,11 +1,11 @@
 //! Tests of the limits of a run, and that no process is left when it ends.
 
 use std::process::{Command as Process, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
+use gongfu_core::sandbox::{Command, Dialogue, Enforcement, Exit, Level, Means, Reason};
 use libtest_mimic::{Failed, Trial};
 
 use crate::fixture::{
@@ -21,8 +21,9 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 type FixtureTest = (&'static str, fn(Fixture));
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 8] = tests![
+    let all: [Test; 9] = tests![
         "limit": wall_time_limit_kills_all_processes,
+        dialogue_is_not_kept_and_its_pauses_do_not_count,
         idle_limit_ends_a_silent_run,
         cpu_time_limit_kills_the_program,
         disk_limit_covers_bytes_and_files,
@@ -122,6 +123,32 @@ fn wall_time_limit_kills_all_processes(level: Level) {
     assert_eq!((outcome.reason, outcome.exit), (Reason::Timeout, None));
     assert!(start.elapsed() >= fixture.limits.wall);
     assert!(gone(&word) < END_TIMEOUT);
+}
+
+fn dialogue_is_not_kept_and_its_pauses_do_not_count(level: Level) {
+    let fixture = Fixture::new(level);
+    let second = Duration::from_secs(1);
+    for (pause, reason) in [(second * 10, Reason::Ok), (Duration::ZERO, Reason::Timeout)] {
+        let mut spec = fixture.spec(Command::Line("echo said; echo printed >&2; sleep 2".into()));
+        spec.limits.wall = second;
+        spec.dialogue = Some(Dialogue {
+            paused: Arc::new(move || pause),
+        });
+        let heard = Arc::<Mutex<Vec<u8>>>::default();
+        let listener = {
+            let heard = Arc::clone(&heard);
+            Arc::new(move |_, bytes: &[u8]| heard.lock().unwrap().extend_from_slice(bytes))
+        };
+        let runner = runner(level);
+        let running = runner.run(&Owner::Local, spec, listener);
+        let outcome = runtime().block_on(running).unwrap();
+        assert_eq!(outcome.reason, reason, "{outcome:?}");
+        assert_eq!(text(&outcome.stderr), "printed\n");
+        let stdout = outcome.stdout;
+        assert!(stdout.head.is_empty() && stdout.log.is_none(), "{stdout:?}");
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+        assert!(heard.contains("said\n") && heard.contains("printed\n"));
+    }
 }
 
 fn idle_limit_ends_a_silent_run(level: Level) {

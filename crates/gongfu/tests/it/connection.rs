@@ -414,7 +414,7 @@ fn many_tools_are_searched_and_called_by_name() {
             .filter(|name| name.contains("tool_") || name.contains("__"));
         foreign.map(|name| (*name).to_owned()).collect()
     };
-    let own = ["tool_call", "tool_describe", "tool_search"];
+    let own = ["tool_call", "tool_describe", "tool_script", "tool_search"];
     assert_eq!(listed(&mut client), own);
     let found = client.good(
         "tool_search",
@@ -432,7 +432,7 @@ fn many_tools_are_searched_and_called_by_name() {
     assert!(changed > 0);
     assert_eq!(
         listed(&mut client),
-        ["many__echo", "many__tool_77", own[0], own[1], own[2]]
+        [&["many__echo", "many__tool_77"][..], &own].concat()
     );
     let unknown = failed(&client.call("tool_call", json!({ "name": "echo" })));
     assert_eq!(text_at(&unknown, "/code"), "TOOL_NOT_FOUND");

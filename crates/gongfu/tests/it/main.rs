@@ -53,6 +53,9 @@ mod stdio;
 mod story;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod tool_script;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod trust;
 #[cfg(test)]
 mod uninstall;

@@ -186,7 +186,7 @@ fn call(catalog: &Catalog, name: &str, arguments: Value) -> Result<ToolResult, T
     now(catalog.call(request))
 }
 
-const OWN: [&str; 3] = ["tool_call", "tool_describe", "tool_search"];
+const OWN: [&str; 4] = ["tool_call", "tool_describe", "tool_script", "tool_search"];
 
 #[test]
 fn tools_are_listed_one_by_one_only_within_the_budget() {
@@ -206,7 +206,7 @@ fn tools_are_listed_one_by_one_only_within_the_budget() {
     assert_eq!(names(&specs), OWN);
     let tokens: usize = specs.iter().map(ToolSpec::tokens).sum();
     assert!(tokens <= crate::directory::BUDGET, "{tokens}");
-    assert!(specs[2].description.contains("github (3), numbers (1000)"));
+    assert!(specs[3].description.contains("github (3), numbers (1000)"));
     let (none, _) = catalog_of(MemorySpace::default());
     assert!(listed(&none, &agent(), None).is_empty());
     let unknown = call(&none, "tool_search", json!({ "query": "x" })).unwrap_err();
@@ -474,7 +474,7 @@ fn known_tools_are_no_change_where_all_are_listed() {
     assert!(!changes.has_changed().unwrap());
     assert_eq!(listed(&catalog, &actor, Some(&known)).len(), 5);
     let list_of = |budget| listed(&setup(2).0.with_tool_budget(budget), &actor, Some(&known)).len();
-    assert_eq!(list_of(1), 4);
+    assert_eq!(list_of(1), 5);
 }
 
 #[test]
