@@ -355,7 +355,8 @@ impl Catalog {
             ..
         } = request;
         if is_script(name, profiles) {
-            return self.call_script(request, form).await;
+            // In a box, so that other calls don't carry its state.
+            return Box::pin(self.call_script(request, form)).await;
         }
         let entries = self.entries.load_full();
         let directory = || self.directory(&entries, profiles, actor, request.known.as_ref());

@@ -75,7 +75,10 @@ impl Sandbox for ScriptedSandbox {
         let speaker = self.speaker.lock().unwrap().take();
         if let (Some(speaker), Input::Reader(reader)) = (speaker, input) {
             let (sender, outcome) = oneshot::channel();
-            std::thread::spawn(move || sender.send(speaker(reader, listener)));
+            std::thread::spawn(move || {
+                // Nobody receives it of a run that was dropped.
+                let _ = sender.send(speaker(reader, listener));
+            });
             return Box::pin(async {
                 let ended = outcome.await;
                 ended.map_err(|error| PortError::Other(Box::new(error)))

@@ -28,10 +28,13 @@ use crate::profile::Profile;
 use crate::surface::approval::{ApprovalAnswer, Reply};
 use crate::tool::ToolSpec;
 
+/// A call: its tool and arguments, the call that caused it, and its session.
+type Note = (String, Value, Option<u64>, Option<Arc<str>>);
+
 /// The calls of tools, as these noted them.
 #[derive(Default)]
 struct Notes {
-    calls: Mutex<Vec<(String, Value, Option<u64>, Option<Arc<str>>)>>,
+    calls: Mutex<Vec<Note>>,
     running: AtomicUsize,
     most: AtomicUsize,
 }
@@ -277,7 +280,7 @@ async fn calls_pass_the_gate_as_those_of_the_caller_under_the_script() {
     assert_eq!(shown(&result.await.unwrap()), "printed\n");
     let spec = space.sandbox.take_specs().remove(0);
     assert!(spec.reach.is_off() && spec.folder == "/workspace");
-    assert_eq!(spec.limits.wall, Duration::from_secs(120));
+    assert_eq!(spec.limits.wall, Duration::from_mins(2));
     let ends = ends(&space);
     let script = audit(&space)
         .into_iter()
