@@ -103,6 +103,7 @@ impl Fixture {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
+            dialogue: None,
             reach: Reach::default(),
             limits: Limits::default(),
             logs: None,
