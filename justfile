@@ -272,6 +272,15 @@ prove-tool-scripts *ARGUMENTS:
 prove-tool-scripts-short: programs
     {{ python }} scripts/prove_tool_scripts.py --gongfu target/debug/gongfu --count 60
 
+# Prove with 10,000 generated sequences that exactly those calls of another server's tool run that a person approved
+prove-approvals *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_approvals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with fewer sequences
+prove-approvals-short: programs
+    {{ python }} scripts/prove_approvals.py --gongfu target/debug/gongfu --count 120
+
 # Prove that real MCP servers work through gongfu as they do alone, however they are connected and whoever calls
 prove-servers *ARGUMENTS: servers
     cargo build --quiet --release --package gongfu
@@ -477,7 +486,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-tool-scripts-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """An MCP server over standard input and output that counts what it executed.
 
-    counting_server.py FOLDER
+    counting_server.py FOLDER [TOOL…]
 
-It speaks 2025-11-25. Its tools `write` and `drop` add a line to the file `calls` of the folder: their name and their
-argument `n`. The file `version` of the folder, where there is one, is part of their descriptions.
+It speaks 2025-11-25. Its tools, `write` and `drop` unless others are named, add a line to the file `calls` of the folder:
+their name and their argument `n`. The file `version` of the folder, or `version.TOOL`, is part of their descriptions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(sys.argv[1])
+TOOLS = sys.argv[2:] or ["write", "drop"]
+
+
+def version(tool: str) -> str:
+    files = [FOLDER / f"version.{tool}", FOLDER / "version"]
+    return next((file.read_text() for file in files if file.exists()), "1")
 
 
 def tools() -> list[dict[str, Any]]:
-    version = FOLDER / "version"
-    words = version.read_text() if version.exists() else "1"
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    return [{"name": name, "description": f"Counts, version {words}.", "inputSchema": schema} for name in ("write", "drop")]
+    return [{"name": name, "description": f"Counts, version {version(name)}.", "inputSchema": schema} for name in TOOLS]
 
 
 def call(params: dict[str, Any]) -> dict[str, Any]:

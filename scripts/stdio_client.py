@@ -80,6 +80,10 @@ class StdioClient:
         """Sends a notification."""
         self._write({"method": method, **({"params": params} if params else {})})
 
+    def reply(self, number: Any, result: dict[str, Any]) -> None:
+        """Answers a request of the server."""
+        self._write({"id": number, "result": result})
+
     def start(self, method: str, params: dict[str, Any]) -> tuple[int, Future[dict[str, Any]]]:
         """Sends a request; its number and its answer to come."""
         waiting: Future[dict[str, Any]] = Future()
