@@ -57,21 +57,22 @@ class Batch:
 
     def run(self) -> None:
         self.world.refresh()
+        listed: list[Answer] = []
         for _ in range(STEPS):
-            self.happens()
-            listed = self.world.records()
+            if self.happens():
+                listed = self.world.records()
             tools = list(self.models)
             self.random.shuffle(tools)
             for tool in tools:
                 self.act(tool, [one for one in listed if one["tool"] == f"other__{tool}"])
-            self.check()
+            listed = self.check()
 
     def note(self, tool: str, action: str) -> None:
         self.history[tool].append(action)
         self.counts[action.split()[0]] += 1
 
-    def happens(self) -> None:
-        """Something that is shared by all sequences."""
+    def happens(self) -> bool:
+        """Something that is shared by all sequences; whether there was anything."""
         chance = self.random.random()
         if chance < 0.15:
             self.restart("restart")
@@ -84,6 +85,7 @@ class Batch:
             self.everywhere(f"time passes: {hours} h")
         elif chance < 0.57:
             self.change()
+        return chance < 0.57
 
     def everywhere(self, action: str) -> None:
         for history in self.history.values():
@@ -189,8 +191,8 @@ class Batch:
             self.counts["expiry"] += 1
         self.world.run("approve", kind, number, *words)
 
-    def check(self) -> None:
-        """The log of the server, and the list of records, beside the model."""
+    def check(self) -> list[Answer]:
+        """The log of the server, and the list of records, beside the model; the records."""
         executed = self.world.executed()
         if self.fault == "log":
             executed.append("t0 1")
@@ -198,12 +200,14 @@ class Batch:
             both = zip([*executed, ""], [*self.expected, ""], strict=False)
             ran, allowed = next((one, other) for one, other in both if one != other)
             raise self.differs((ran or allowed).split()[0], f"executed {ran or 'nothing'}, and allowed {allowed or 'nothing'}")
-        listed = [seen(one) for one in self.world.records()]
+        records = self.world.records()
+        listed = [seen(one) for one in records]
         for tool, model in self.models.items():
             model.expire(self.now)
             known = [(f"other__{tool}", one.answer, one.is_any, f"n: {one.n}") for one in model.records]
             if (found := [one for one in listed if one[0] == f"other__{tool}"]) != known:
                 raise self.differs(tool, f"the records are {found}, not {known}")
+        return records
 
     def differs(self, tool: str, what: str) -> Difference:
         lines = "\n    ".join(self.history.get(tool, []))
