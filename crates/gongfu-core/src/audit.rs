@@ -110,6 +110,9 @@ pub struct AuditEntry {
     /// The duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
+    /// The part of it before a person allowed the call, in milliseconds; `None` where nobody had to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited: Option<u64>,
     /// The hosts that a run contacted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Contact>,

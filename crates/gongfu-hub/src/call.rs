@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::capability::Safety;
 use gongfu_core::library::SkillVersion;
 use gongfu_core::port::{Listener, Progress, Space};
 use gongfu_core::sandbox::{Contact, Input, Stream};
@@ -36,6 +37,8 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// The form of the call, which decides that of the answer.
     pub(crate) form: Form,
+    /// The safety level of its entry, where that alone has a person asked; set by the gate.
+    pub(crate) asked_level: Option<Safety>,
     /// The digest of the proposal that a person allowed; set by the gate.
     pub(crate) allowed: Option<Digest>,
 }
@@ -187,6 +190,12 @@ pub struct Proposal {
 }
 
 impl Call {
+    /// The reason why a person is asked, where that is the safety level alone.
+    pub(crate) fn level_reason(&self) -> Option<String> {
+        let level = self.asked_level?;
+        Some(format!("its safety level is {}", level.as_str()))
+    }
+
     /// The digest of the arguments.
     pub fn digest(&self) -> Digest {
         digest(&self.arguments)

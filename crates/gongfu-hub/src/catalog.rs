@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use gongfu_core::account::{Actor, Owner, Scope};
 use gongfu_core::audit::Detail;
-use gongfu_core::capability::{Access, Origin};
+use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{PortError, Space, Spaces};
@@ -152,6 +152,13 @@ impl Catalog {
     #[must_use]
     pub fn with_audit(mut self, detail: Detail) -> Self {
         self.gate.detail = detail;
+        self
+    }
+
+    /// The same, with a person asked about each call of an agent from this level on.
+    #[must_use]
+    pub fn with_approvals_from(mut self, threshold: Safety) -> Self {
+        self.gate.threshold = threshold;
         self
     }
 
@@ -397,6 +404,7 @@ impl Catalog {
             events: request.events,
             cancel: request.cancel,
             form,
+            asked_level: None,
             allowed: None,
         };
         let now = call.space.now();
@@ -484,6 +492,7 @@ impl Catalog {
             events,
             cancel: CancellationToken::new(),
             form: Form::Direct,
+            asked_level: None,
             allowed: None,
         };
         let run = |call: Call| async move { operation.run(&call).await };

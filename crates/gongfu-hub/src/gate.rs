@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use gongfu_core::audit::{self, AuditEntry, Detail, Phase, Summary};
-use gongfu_core::capability::Access;
+use gongfu_core::capability::{Access, Safety};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Contact, Input};
 use gongfu_core::skill::Digest;
@@ -29,6 +29,9 @@ mod scope;
 mod size;
 
 pub use quota::Quota;
+
+/// The level at which a person is asked, unless the settings say otherwise.
+pub const THRESHOLD: Safety = Safety::High;
 
 /// Stands in the place of a stage that refused a call: its beginning can't be recorded.
 const AUDIT: &str = "audit";
@@ -88,6 +91,8 @@ pub(crate) struct Gate {
     observer: Option<AuditObserver>,
     /// The part of the arguments that the audit keeps.
     pub(crate) detail: Detail,
+    /// The level at which a person is asked, whatever an entry itself says.
+    pub(crate) threshold: Safety,
 }
 
 impl Gate {
@@ -96,6 +101,7 @@ impl Gate {
             stages: stages(quota),
             observer,
             detail: Detail::default(),
+            threshold: THRESHOLD,
         }
     }
 
@@ -134,6 +140,7 @@ impl Gate {
             ended: None,
             arguments: String::new(),
             milliseconds: None,
+            waited: None,
             hosts: Vec::new(),
         };
         let mut recording = Recording {
@@ -176,6 +183,8 @@ impl Gate {
     where
         R: Future<Output = Result<T, ToolError>>,
     {
+        let is_asked = spec.safety >= self.threshold && !call.actor.role.is_person();
+        call.asked_level = is_asked.then_some(spec.safety);
         let mut passage = Passage {
             call: &call,
             spec,
@@ -192,6 +201,8 @@ impl Gate {
         }
         let (_permit, allowed) = (passage.permit.take(), passage.allowed);
         call.allowed = allowed;
+        let waited = call.space.now().0.saturating_sub(recording.entry.at.0);
+        recording.entry.waited = allowed.and_then(|_| u64::try_from(waited).ok());
         // Only now, when the arguments are known not to be huge.
         recording.entry.arguments = call.digest().to_string();
         recording.entry.summary = recording.summary();

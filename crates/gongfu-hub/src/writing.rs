@@ -132,7 +132,8 @@ impl std::fmt::Display for FindingText {
     }
 }
 
-/// The write of a file that programs of the machine obey, as a proposal to a person; `None` for any other.
+/// The write of a file as a proposal to a person, where programs of the machine obey it or the level of the tool has a
+/// person asked; `None` for any other.
 ///
 /// # Errors
 /// An edit doesn't fit, or the place can't be read.
@@ -142,7 +143,7 @@ pub(crate) async fn review_place(
     given: &str,
     intent: &Intent,
 ) -> Result<Option<Proposal>, ToolError> {
-    let Some(why) = call.space.run_folders().obeyed(place) else {
+    let Some(why) = reason(call, call.space.run_folders().obeyed(place)) else {
         return Ok(None);
     };
     let before = match file::read(call, place, given).await {
@@ -165,7 +166,7 @@ pub(crate) async fn review_skill(
     intent: &Intent,
 ) -> Result<Option<Proposal>, ToolError> {
     let folders = call.space.run_folders();
-    let Some(why) = folders.obeyed_in_skill(skill, path) else {
+    let Some(why) = reason(call, folders.obeyed_in_skill(skill, path)) else {
         return Ok(None);
     };
     let before = match file::read_skill(call, skill, path, given).await {
@@ -174,6 +175,11 @@ pub(crate) async fn review_skill(
         Err(_) => None,
     };
     proposal(&Subject::skill(skill, given), before, intent, why).map(Some)
+}
+
+/// The reason why a person must allow a write: programs obey the file, or the level of the tool.
+fn reason(call: &Call, obeyed: Option<&str>) -> Option<String> {
+    obeyed.map(str::to_owned).or_else(|| call.level_reason())
 }
 
 /// The file that a write is about.
@@ -215,7 +221,7 @@ fn proposal(
     subject: &Subject,
     before: Option<Vec<u8>>,
     intent: &Intent,
-    why: &str,
+    reason: String,
 ) -> Result<Proposal, ToolError> {
     let path = subject.path.as_str();
     let after = intent.bytes(before.as_deref().unwrap_or_default(), path)?;
@@ -226,7 +232,7 @@ fn proposal(
         what: visible(path).into_owned(),
         details: diff.lines().map(str::to_owned).collect(),
         is_whole,
-        reason: why.to_owned(),
+        reason,
         digest,
         any: None,
         skill: None,
@@ -251,10 +257,10 @@ pub async fn write_place(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
-    let obeyed = call.space.run_folders().obeyed(place);
+    let asked = reason(call, call.space.run_folders().obeyed(place));
     confirm(
         call,
-        obeyed.map(|_| Subject::place(call, given).digest(&bytes)),
+        asked.map(|_| Subject::place(call, given).digest(&bytes)),
     )?;
     let change = Change {
         bytes: &bytes,
@@ -286,10 +292,11 @@ pub async fn write_skill(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
-    let obeyed = call.space.run_folders().obeyed_in_skill(skill, path);
+    let folders = call.space.run_folders();
+    let asked = reason(call, folders.obeyed_in_skill(skill, path));
     confirm(
         call,
-        obeyed.map(|_| Subject::skill(skill, given).digest(&bytes)),
+        asked.map(|_| Subject::skill(skill, given).digest(&bytes)),
     )?;
     // There are file systems to which letter case means nothing.
     let findings = if path.file_name().eq_ignore_ascii_case(SKILL_FILE) {

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod account;
+mod approval;
 pub(crate) mod check;
 pub(crate) mod edit;
 pub(crate) mod effective;
@@ -21,6 +22,7 @@ pub(crate) mod key;
 mod sso;
 
 pub(crate) use account::{AccountSection, GrantSetting};
+pub(crate) use approval::ApprovalSection;
 use check::Mistake;
 pub(crate) use sso::SsoSection;
 
@@ -42,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) catalogue: Catalogue,
     /// The tools of other MCP servers.
     pub(crate) tools: Tools,
+    /// The calls of agents that wait for a person.
+    pub(crate) approvals: ApprovalSection,
     /// The server that `gongfu serve` starts.
     pub(crate) server: Server,
     /// What scripts of skills are run in.

@@ -275,14 +275,12 @@ fn parts_in(
     });
     let spaces = Arc::new(LocalSpaces::new(space.clone()));
     let observer = requests_first(&runner, observer);
-    let catalog = Catalog::new(spaces, Quota::default(), Some(observer))
-        .with_tool_budget(config.tools.budget)
-        .with_audit(config.audit.arguments.into());
+    let catalog = Catalog::new(spaces, Quota::default(), Some(observer));
     Ok(Parts {
         space,
         skills,
         search,
-        catalog: Arc::new(catalog),
+        catalog: Arc::new(configured(catalog, &config)),
         sandbox: runner,
         environments,
         budget: config.catalogue.budget,
@@ -291,6 +289,14 @@ fn parts_in(
         workspace,
         files: local_workspace,
     })
+}
+
+/// A catalog as the settings have it.
+pub(crate) fn configured(catalog: Catalog, config: &Config) -> Catalog {
+    catalog
+        .with_tool_budget(config.tools.budget)
+        .with_approvals_from(config.approvals.threshold.into())
+        .with_audit(config.audit.arguments.into())
 }
 
 /// Puts the tools of the person's other servers into the catalog, now and whenever they change.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::capability::{Origin, Safety};
+use gongfu_core::capability::Origin;
 use gongfu_core::skill::Digest;
 use gongfu_core::text::visible;
 use serde_json::{Map, Value, json};
@@ -13,8 +13,6 @@ use super::{Answer, Passage, Stage};
 use crate::call::Proposal;
 use crate::tool::ToolSpec;
 
-/// The level at which a person is asked, whatever the entry itself says.
-const THRESHOLD: Safety = Safety::High;
 /// The most characters of arguments that are shown to a person: they must see all that they allow.
 const MAX_SHOWN: usize = 8_192;
 
@@ -27,21 +25,20 @@ impl Stage for SafetyLevel {
 
     fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
         Box::pin(async move {
-            let reviewed = passage.review.review(passage.call).await?;
-            if passage.call.actor.role.is_person() {
+            let (call, spec) = (passage.call, passage.spec);
+            let reviewed = passage.review.review(call).await?;
+            if call.actor.role.is_person() {
                 return Ok(());
             }
-            let spec = passage.spec;
-            passage.proposal = reviewed.or_else(|| {
-                (spec.safety >= THRESHOLD).then(|| proposal(spec, &passage.call.arguments))
-            });
+            let by_level = || Some(proposal(spec, &call.arguments, call.level_reason()?));
+            passage.proposal = reviewed.or_else(by_level);
             Ok(())
         })
     }
 }
 
 /// A call of a tool whose level alone decides that a person is asked.
-fn proposal(spec: &ToolSpec, arguments: &Map<String, Value>) -> Proposal {
+fn proposal(spec: &ToolSpec, arguments: &Map<String, Value>, reason: String) -> Proposal {
     let (details, is_whole) = described(arguments);
     Proposal {
         action: match spec.origin {
@@ -51,7 +48,7 @@ fn proposal(spec: &ToolSpec, arguments: &Map<String, Value>) -> Proposal {
         what: spec.permission.to_string(),
         details,
         is_whole,
-        reason: format!("its safety level is {}", spec.safety.as_str()),
+        reason,
         digest: digest(spec, Some(arguments)),
         any: Some(digest(spec, None)),
         skill: None,

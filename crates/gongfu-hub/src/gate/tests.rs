@@ -68,6 +68,7 @@ fn pass(
         events: Events::default(),
         cancel: CancellationToken::new(),
         form: Form::Direct,
+        asked_level: None,
         allowed: None,
     };
     let ran = AtomicBool::new(false);
@@ -253,6 +254,26 @@ fn quota_is_given_back_when_a_run_ends() {
     for _ in 0..3 {
         let passed = pass(&gate, &space, Role::Developer, &run, json!({ "n": 1 }));
         assert_eq!(passed, (Ok(()), true));
+    }
+}
+
+#[test]
+fn person_is_asked_from_the_threshold_on() {
+    use Safety::{Critical, High, Low, Medium, Safe};
+    let levels = [Safe, Low, Medium, High, Critical];
+    for threshold in levels {
+        let mut gate = Gate::new(Quota::default(), None);
+        gate.threshold = threshold;
+        for level in levels {
+            let (space, spec) = (MemorySpace::default(), spec(Access::Execute, level));
+            let asked = |role| {
+                let (outcome, _) = pass(&gate, &space, role, &spec, json!({ "n": 1 }));
+                outcome == Err((ErrorCode::ApprovalRequired, Some("approval")))
+            };
+            let case = format!("{level:?} from {threshold:?} on");
+            assert_eq!(asked(Role::ExternalAgent), level >= threshold, "{case}");
+            assert!(!asked(Role::Developer), "{case}: the person is asked");
+        }
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) async fn review(
     let untrusted = trust
         .as_ref()
         .map(|project| format!("the skill is from the project {project}, which isn't trusted yet"));
+    let reason = reason.or_else(|| call.level_reason());
     let reasons: Vec<String> = reason.clone().into_iter().chain(untrusted).collect();
     if reasons.is_empty() {
         return Ok(None);

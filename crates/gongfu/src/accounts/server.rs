@@ -131,10 +131,8 @@ impl<'a> AccountServer<'a> {
             self.open.accounts.clone(),
             Arc::clone(&self.teams),
         ));
-        let catalog = Catalog::new(spaces, quota, Some(observer))
-            .with_tool_budget(config.tools.budget)
-            .with_audit(config.audit.arguments.into());
-        Ok(Arc::new(catalog))
+        let catalog = Catalog::new(spaces, quota, Some(observer));
+        Ok(Arc::new(wiring::configured(catalog, config)))
     }
 
     /// The URL at which the first admin creates their account; `None` where there are users.

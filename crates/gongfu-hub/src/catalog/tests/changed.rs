@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::approval::AnswerTarget;
+use gongfu_core::capability::Safety;
 use gongfu_core::change::ChangeSet;
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, ChangeSets as _, Files as _};
@@ -11,8 +12,8 @@ use gongfu_core::skill::SkillPath;
 use gongfu_testing::{MemorySpace, now, sandbox};
 use serde_json::{Value, json};
 
-use super::shown;
 use super::world::reading;
+use super::{call_in, shown};
 use crate::call::{Asking, EventSink, Events, Question};
 use crate::catalog::{Catalog, Request};
 use crate::error::ToolError;
@@ -125,6 +126,48 @@ fn allowed_command_runs_only_with_the_skill_that_the_person_saw() {
             }
         }
     }
+}
+
+#[test]
+fn call_that_is_asked_by_its_level_acts_on_what_the_person_saw() {
+    let moved: Meanwhile = |space| {
+        let files: [(&str, &[u8]); 1] = [("SKILL.md", DOCUMENT)];
+        space.skills.replace(&[("lib/other/pdf", &files)]);
+    };
+    let run = json!({ "skill_name": "pdf", "command": "ls" });
+    let write = json!({ "skill_name": "pdf", "path": "notes.md", "content": "x" });
+    for (tool, arguments, change) in [
+        ("skill_run", run, another_version as Meanwhile),
+        ("skill_write", write, moved),
+    ] {
+        for (meanwhile, is_done) in [(nothing as Meanwhile, true), (change, false)] {
+            let (catalog, space) =
+                reading(&[("lib/pdf", &[("SKILL.md", DOCUMENT), ("x.py", b"1")])]);
+            let catalog = Arc::new(catalog.with_approvals_from(Safety::Medium));
+            space.sandbox.script(sandbox::good("done"));
+            let world = (catalog, space);
+            let allowed = ("standard", tool, arguments.clone());
+            let answer = call(&world, allowed, Reply::Once, meanwhile);
+            assert_eq!(answer.is_ok(), is_done, "{tool}: {answer:?}");
+            if let Err(error) = answer {
+                assert_eq!(error.code(), ErrorCode::Conflict, "{tool}");
+            }
+        }
+    }
+}
+
+#[test]
+fn higher_threshold_asks_about_what_an_entry_reviews() {
+    let (catalog, _) = reading(&[("lib/pdf", &[("SKILL.md", DOCUMENT)])]);
+    let catalog = catalog.with_approvals_from(Safety::Critical);
+    let asked = |command: &str| {
+        let arguments = json!({ "skill_name": "pdf", "command": command });
+        let profile = "agentskills".parse().unwrap();
+        let called = call_in(&catalog, profile, "run_shell_command", arguments);
+        called.unwrap_err().code()
+    };
+    assert_eq!(asked("frobnicate"), ErrorCode::ApprovalRequired);
+    assert_eq!(asked("sudo ls"), ErrorCode::CommandBlocked);
 }
 
 #[test]
