@@ -295,6 +295,32 @@ impl Approvals {
         found.and_then(|at| Some(self.all.get(at)?.answer))
     }
 
+    /// Returns true if an answer that lasts allows every call of a tool, whatever its arguments: `any` is the digest of
+    /// all that decides without them.
+    pub fn allows_any(
+        &self,
+        tool: &str,
+        any: Digest,
+        session: Option<&str>,
+        now: Timestamp,
+    ) -> bool {
+        let any = any.to_string();
+        self.all.iter().any(|known| {
+            let lasts = match known.answer {
+                Answer::Allowed(Scope::Always) => true,
+                Answer::Allowed(Scope::Session) => {
+                    session.is_some() && known.session.as_deref() == session
+                }
+                Answer::Allowed(Scope::Once) | Answer::Waiting | Answer::Denied => false,
+            };
+            lasts
+                && known.is_valid(now)
+                && known.is_for_any
+                && known.tool == tool
+                && known.any.as_deref() == Some(&*any)
+        })
+    }
+
     /// Makes room for a call that waits; returns whether there is room. The oldest one goes whose caller waits no
     /// more.
     fn make_room(&mut self, now: Timestamp) -> bool {

@@ -9,7 +9,6 @@ use gongfu_core::account::{Actor, Owner, Scope};
 use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Revision};
-use gongfu_core::near;
 use gongfu_core::port::{PortError, Space, Spaces};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -29,9 +28,12 @@ use crate::surface::resource::Fingerprint;
 use crate::surface::view;
 use crate::tool::ToolSpec;
 
+mod capability;
+mod name;
 mod script;
 mod snapshot;
 
+pub use capability::CapabilityQuery;
 use script::is_script;
 pub use snapshot::NameCollision;
 use snapshot::{SEARCH, Snapshot, is_many};
@@ -65,9 +67,6 @@ tools! {
     skill_search::SkillSearch,
     skill_write::SkillWrite,
 }
-
-/// The names near an unknown one that an error lists.
-const MAX_NEAREST: usize = 50;
 
 /// Every tool, and the gate in front of them.
 ///
@@ -273,8 +272,8 @@ impl Catalog {
     /// The description of a tool that a caller can call, listed or not.
     pub fn spec(&self, profiles: &[Profile], actor: &Actor, name: &str) -> Option<ToolSpec> {
         let entries = self.entries.load();
-        let mut visible = entries.visible(profiles, &actor.owner, false);
-        let found = visible.find(|entry| *entry.spec().name == *name);
+        let visible = entries.visible(profiles, &actor.owner, false);
+        let found = name::found(visible, name);
         let own = || {
             let directory = self.directory(&entries, profiles, actor, None)?;
             let mut specs = directory.specs().into_iter();
@@ -340,10 +339,9 @@ impl Catalog {
     /// Returns true if a tool of this name runs something, whatever profile shows it.
     pub fn executes(&self, name: &str, owner: &Owner) -> bool {
         let entries = self.entries.load();
-        let mut all = entries.visible(&[Profile::All], owner, true);
+        let all = entries.visible(&[Profile::All], owner, true);
         directory::is_own(name)
-            || all
-                .any(|entry| *entry.spec().name == *name && entry.spec().access == Access::Execute)
+            || name::found(all, name).is_some_and(|entry| entry.spec().access == Access::Execute)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
@@ -379,20 +377,10 @@ impl Catalog {
             && profile::dialects(profiles).any(|dialect| dialect.gains_search)
             && library(&space).await.is_some_and(|all| is_many(&all));
         let visible = || entries.visible(profiles, &actor.owner, is_many);
-        let found = visible().find(|entry| *entry.spec().name == *name);
-        let found = found.map(Arc::clone);
+        let found = name::found(visible(), name).map(Arc::clone);
         let Some(entry) = found.or_else(|| own?.entry(name)) else {
-            let specs = visible().map(|entry| entry.spec());
-            let permitted = specs.filter(|spec| is_permitted(spec, actor));
-            let names = permitted.map(|spec| &*spec.name);
-            let nearest = near::nearest_first(name, names)
-                .into_iter()
-                .take(MAX_NEAREST);
-            return Err(Problem::UnknownTool {
-                name: name.to_owned(),
-                nearest: nearest.map(str::to_owned).collect(),
-            }
-            .error());
+            let permitted = visible().filter(|entry| is_permitted(entry.spec(), actor));
+            return Err(name::unknown(permitted, name));
         };
         let call = Call {
             id: self.next_id(),

@@ -29,6 +29,7 @@ mod scope;
 mod size;
 
 pub use quota::Quota;
+pub(crate) use safety::digest as permission_digest;
 
 /// The level at which a person is asked, unless the settings say otherwise.
 pub const THRESHOLD: Safety = Safety::High;

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod argument;
 pub mod binary;
 pub mod call;
+pub mod capability;
 pub mod catalog;
 pub mod change;
 mod confirmation;
@@ -38,7 +39,10 @@ pub mod upstream;
 pub mod writing;
 
 pub use call::{Call, Event, EventSink, Events, Question};
-pub use catalog::{Catalog, CatalogRevision, Fingerprints, NameCollision, Request};
+pub use capability::{Capability, CapabilityContext, CapabilityKind};
+pub use catalog::{
+    CapabilityQuery, Catalog, CatalogRevision, Fingerprints, NameCollision, Request,
+};
 pub use directory::KnownTools;
 pub use error::ToolError;
 pub use error_code::ErrorCode;

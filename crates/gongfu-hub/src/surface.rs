@@ -8,6 +8,7 @@
 pub mod address;
 pub mod approval;
 pub mod audit;
+pub(crate) mod capability;
 pub mod change;
 pub mod completion;
 pub mod connection;

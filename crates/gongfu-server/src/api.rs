@@ -32,6 +32,7 @@ mod admin;
 mod approval;
 mod audit;
 mod auth;
+mod capability;
 mod context;
 mod credential;
 mod endpoint;
@@ -149,6 +150,7 @@ endpoints! {
     tool::ToolList,
     tool::ToolCall,
     tool::SkillFind,
+    capability::CapabilityRead,
     approval::ApprovalRead,
     approval::ApprovalReply,
     approval::ApprovalDelete,

@@ -1,6 +1,7 @@
 //! The command line: every command, flag and word of help.
 
 mod account;
+mod capability;
 mod check;
 mod client;
 mod complete;
@@ -28,6 +29,7 @@ pub(crate) use account::{
     AuditCommand, BackupArguments, RestoreArguments, TeamCommand, TokenCommand,
     TokenCreateArguments, UserAddArguments, UserCommand,
 };
+pub(crate) use capability::CapabilityCommand;
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
@@ -214,6 +216,9 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
+    /// List everything that agents can use, and what a plan must heed
+    #[command(subcommand, alias = "capabilities")]
+    Capability(CapabilityCommand),
     /// Manage the users of a server with accounts
     #[command(subcommand, alias = "users")]
     User(UserCommand),
@@ -319,9 +324,11 @@ impl Command {
         match self {
             Self::Mcp { profiles, .. }
             | Self::Serve { profiles, .. }
-            | Self::Tool(ToolCommand::List { profiles, .. } | ToolCommand::Call { profiles, .. }) => {
-                profiles.standalone
-            }
+            | Self::Tool(ToolCommand::List { profiles, .. } | ToolCommand::Call { profiles, .. })
+            | Self::Capability(
+                CapabilityCommand::List { profiles, .. }
+                | CapabilityCommand::Context { profiles, .. },
+            ) => profiles.standalone,
             _ => false,
         }
     }

@@ -4,6 +4,7 @@ mod approve;
 mod audit;
 mod backup;
 mod call_error;
+mod capability;
 mod changes;
 mod check;
 mod client;
@@ -98,6 +99,7 @@ fn dispatch(
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
+        Command::Capability(command) => capability::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),
         Command::Changes(command) => changes::run(command, environment, terminal),
         Command::Layer(command) => layer::run(command, environment, terminal),

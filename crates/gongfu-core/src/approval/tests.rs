@@ -324,3 +324,43 @@ fn answer_for_a_session_covers_that_session() {
     let end = Timestamp(NOW.0 + SESSION_LIMIT);
     assert!(waits(&mut approvals, &of(Some("three")), end));
 }
+
+#[test]
+fn only_an_answer_that_lasts_allows_any_call_of_a_tool() {
+    let any = Digest::of(b"any");
+    let asked = ApprovalRequest {
+        any: Some(any),
+        session: Some("one".to_owned()),
+        ..request("call")
+    };
+    for (given, is_for_any, expected) in [
+        (Answer::Allowed(Scope::Once), true, [false, false]),
+        (Answer::Allowed(Scope::Always), false, [false, false]),
+        (Answer::Allowed(Scope::Always), true, [true, true]),
+        (Answer::Allowed(Scope::Session), true, [true, false]),
+        (Answer::Denied, true, [false, false]),
+    ] {
+        let mut approvals = Approvals::default();
+        assert!(waits(&mut approvals, &asked, NOW));
+        let ruling = Ruling {
+            answer: given,
+            is_for_any,
+            session: None,
+            until: Some(Timestamp(NOW.0 + 10)),
+        };
+        let answered = approvals.answer(&asked.id(), AnswerTarget::Any, &ruling, NOW);
+        assert!(answered.is_ok());
+        let allows = |tool: &str, any, session, now| approvals.allows_any(tool, any, session, now);
+        let found = [Some("one"), Some("two")].map(|of| allows("skill_run", any, of, NOW));
+        assert_eq!(found, expected, "{given:?}, {is_for_any}");
+        // Another tool, another definition, and later than its end.
+        assert!(!allows("other", any, Some("one"), NOW));
+        assert!(!allows("skill_run", Digest::of(b"x"), Some("one"), NOW));
+        assert!(!allows(
+            "skill_run",
+            any,
+            Some("one"),
+            Timestamp(NOW.0 + 10)
+        ));
+    }
+}

@@ -1,6 +1,7 @@
 //! The tools against skills in memory, called as every surface calls them.
 
 mod approval;
+mod capability;
 mod changed;
 mod dependency;
 mod dialect;

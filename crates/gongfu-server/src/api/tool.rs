@@ -13,7 +13,7 @@ use super::endpoint::{Access, Answer, Endpoint, Refusal, RequestBody};
 use crate::problem::Problem;
 
 /// The tools that a caller sees: those of the profile that it asks for, of its token's, or of the server's.
-fn profiles(context: &Context, asked: Option<&str>) -> Result<Vec<Profile>, Problem> {
+pub(super) fn profiles(context: &Context, asked: Option<&str>) -> Result<Vec<Profile>, Problem> {
     let of_token = context.identity()?.profile.as_deref();
     let Some(name) = asked.or(of_token) else {
         return Ok(context.api.parts.profiles.clone());

@@ -126,7 +126,7 @@ pub(crate) enum ToolCommand {
         after_help = "Examples:\n  gongfu tool call skill_load skill_name=pdf-tools\n  gongfu tool call skill_search '{\"query\": \"merge pdf files\"}'"
     )]
     Call {
-        /// Name of the tool
+        /// Name of the tool, or its id: `mcp.SERVER.TOOL`
         #[arg(value_name = "TOOL")]
         name: String,
         /// Arguments: key=value pairs, one JSON object, or `-` to read the object from stdin

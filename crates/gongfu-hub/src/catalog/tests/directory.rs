@@ -28,16 +28,18 @@ use crate::tool::ToolSpec;
 use crate::upstream;
 
 /// Servers whose tools answer what they got.
-struct EchoServers {
-    tools: Vec<ServerTools>,
-    calls: Mutex<Vec<String>>,
+#[derive(Default)]
+pub(super) struct EchoServers {
+    pub(super) tools: Vec<ServerTools>,
+    pub(super) statuses: Vec<ConnectionStatus>,
+    pub(super) calls: Mutex<Vec<String>>,
     /// The text of every answer, unless it is empty.
-    text: Mutex<String>,
+    pub(super) text: Mutex<String>,
 }
 
 impl Servers for EchoServers {
     fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
-        NoServers.statuses()
+        ready(Ok(self.statuses.clone()))
     }
 
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
@@ -96,7 +98,7 @@ impl Servers for EchoServers {
     }
 }
 
-fn definition(name: &str, description: &str, is_destructive: bool) -> Definition {
+pub(super) fn definition(name: &str, description: &str, is_destructive: bool) -> Definition {
     let schema = json!({
         "type": "object",
         "properties": { "repo": { "type": "string", "description": "the repository" }, "page": {} },
@@ -116,7 +118,7 @@ fn definition(name: &str, description: &str, is_destructive: bool) -> Definition
     }
 }
 
-fn server(name: &str, definitions: Vec<Definition>) -> ServerTools {
+pub(super) fn server(name: &str, definitions: Vec<Definition>) -> ServerTools {
     ServerTools {
         connection: ConnectionName::new(name).unwrap(),
         safety: Safety::Medium,
@@ -143,8 +145,7 @@ fn setup(numbers: usize) -> (Catalog, Arc<MemorySpace>, Arc<EchoServers>) {
             ),
             server("numbers", (0..numbers).map(number).collect()),
         ],
-        calls: Mutex::default(),
-        text: Mutex::default(),
+        ..EchoServers::default()
     });
     let space = MemorySpace {
         servers: Arc::<EchoServers>::clone(&servers),

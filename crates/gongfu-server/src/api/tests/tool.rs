@@ -150,6 +150,58 @@ async fn search_finds_skills() {
 }
 
 #[tokio::test]
+async fn capabilities_are_those_of_the_credential_in_pages() {
+    let server = TestServer::new();
+    let ann = server.user("ann", false);
+    let (all, _) = server.token(&ann.id, &all_scopes());
+    let (read, _) = server.token(&ann.id, &[Scope::SkillsRead]);
+    let (run, _) = server.token(&ann.id, &[Scope::SkillsRun]);
+    let path = "/api/v1/capabilities";
+    let ids = |page: &serde_json::Value| -> Vec<String> {
+        let items = page["items"].as_array().unwrap().iter();
+        let ids = items.map(|item| item["id"].as_str().unwrap().to_owned());
+        ids.collect()
+    };
+    let whole = server.get(path, &all).await.json();
+    let known = ids(&whole);
+    assert!(known.contains(&"skill_run".to_owned()) && known.is_sorted());
+    assert_eq!(whole["next_cursor"], json!(null));
+    let skills = server
+        .get(&format!("{path}?kind=skill"), &read)
+        .await
+        .json();
+    assert_eq!(ids(&skills), ["skill.pdf-tools"]);
+    let skill = &skills["items"][0];
+    assert_eq!(
+        (&skill["requires_approval"], &skill["health"]["state"]),
+        (&json!(false), &json!("READY"))
+    );
+    let seen = ids(&server.get(path, &read).await.json());
+    assert!(!seen.contains(&"skill_run".to_owned()), "{seen:?}");
+    let (mut paged, mut next) = (Vec::new(), format!("{path}?limit=3"));
+    loop {
+        let page = server.get(&next, &all).await.json();
+        assert!(page["items"].as_array().unwrap().len() <= 3);
+        paged.extend(ids(&page));
+        let Some(cursor) = page["next_cursor"].as_str() else {
+            break;
+        };
+        next = format!("{path}?limit=3&cursor={cursor}");
+    }
+    assert_eq!(paged, known);
+    let refused = server.get(path, &run).await;
+    assert_eq!(refused.problem(), (403, "FORBIDDEN".to_owned()));
+    for (query, code) in [
+        ("kind=other", "VALIDATION_ERROR"),
+        ("limit=251", "VALIDATION_ERROR"),
+        ("cursor=MQ", "INVALID_CURSOR"),
+    ] {
+        let reply = server.get(&format!("{path}?{query}"), &all).await;
+        assert_eq!(reply.problem(), (422, code.to_owned()), "{query}");
+    }
+}
+
+#[tokio::test]
 async fn person_answers_the_calls_that_wait() {
     let server = TestServer::new();
     let ann = server.user("ann", false);

@@ -57,6 +57,7 @@ impl Fixture {
             "token_revoke" => with_path(format!("/api/v1/tokens/{}", self.token_id)),
             "tool_list" => with_path("/api/v1/tools".to_owned()),
             "tool_call" => ("/api/v1/tools/skill_list".to_owned(), json!({})),
+            "capability_list" => with_path("/api/v1/capabilities?kind=skill".to_owned()),
             "skill_find" => with_path("/api/v1/search?q=pdf".to_owned()),
             "skill_list" => with_path("/api/v1/skills".to_owned()),
             "skill_create" => (
