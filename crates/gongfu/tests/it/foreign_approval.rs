@@ -78,6 +78,19 @@ fn waits(result: &Value) -> String {
     id
 }
 
+/// The hint about the tool for an agent's plan.
+fn hint(fixture: &Fixture) -> Value {
+    let words = ["capability", "context", "--json"];
+    let context = fixture.gongfu(words).good().json();
+    let known = texts(list_at(&context, "/capabilities"), "/id");
+    assert!(known.contains(&"mcp.other.write") && known.contains(&"skill_run"));
+    assert_eq!(
+        at(&context, "/available_mcp_tools"),
+        &json!(["mcp.other.drop", "mcp.other.write"])
+    );
+    context["planning_hints"]["mcp.other.write"].clone()
+}
+
 fn write(client: &mut Client, n: u32) -> Value {
     client.call("other__write", json!({ "n": n }))
 }
@@ -118,6 +131,9 @@ fn accept(scope: &str, any_arguments: bool) -> Value {
 fn person_who_is_not_there_allows_a_call_at_the_command_line() {
     let fixture = fixture();
     let mut client = client(&fixture, json!({}));
+    let planned = hint(&fixture);
+    assert_eq!(planned["requires_approval"], json!(true), "{planned}");
+    assert_eq!(planned.get("latency_hint"), None, "{planned}");
     let id = waits(&write(&mut client, 1));
     assert_eq!(waits(&write(&mut client, 1)), id);
     assert_eq!(executed(&fixture), [""; 0]);
@@ -144,12 +160,17 @@ fn person_who_is_not_there_allows_a_call_at_the_command_line() {
     let granted = fixture.gongfu(words).good().json();
     assert_eq!(granted["any_arguments"], json!(true));
     assert!(granted["until"].is_string(), "{granted}");
+    assert_eq!(hint(&fixture)["requires_approval"], json!(false));
     for n in [1, 2] {
         second.good("other__write", json!({ "n": n }));
     }
     waits(&second.call("other__drop", json!({ "n": 1 })));
     let grant = text_at(&granted, "/id");
     fixture.gongfu(["approve", "revoke", grant]).good();
+    let planned = hint(&fixture);
+    assert_eq!(planned["requires_approval"], json!(true), "{planned}");
+    assert_eq!(planned["safety_level"], "HIGH");
+    assert_eq!(planned["latency_hint"]["calls"], json!(5), "{planned}");
     let id = waits(&write(&mut second, 2));
     client.good("other__write", json!({ "n": 1 }));
     assert_eq!(
