@@ -161,6 +161,11 @@ impl Catalog {
         self
     }
 
+    /// Returns true if the level of a tool alone makes each call of an agent wait for a person.
+    pub fn needs_approval(&self, spec: &ToolSpec) -> bool {
+        self.gate.threshold <= spec.safety
+    }
+
     /// The same, with so many tokens for the tools of other servers in a list; above, they are searched.
     #[must_use]
     pub fn with_tool_budget(mut self, tokens: usize) -> Self {
@@ -527,9 +532,11 @@ impl Catalog {
     }
 }
 
-/// Returns true if a caller's credential permits a tool.
+/// Returns true if a caller's credential permits a tool. One for some skills is for nothing beside them.
 fn is_permitted(spec: &ToolSpec, actor: &Actor) -> bool {
-    actor.permissions.scopes.has(Scope::of(spec.access))
+    let permissions = &actor.permissions;
+    let is_beside_skills = spec.is_foreign() && permissions.skills.is_some();
+    permissions.scopes.has(Scope::of(spec.access)) && !is_beside_skills
 }
 
 async fn library(space: &Space) -> Option<Arc<Library>> {

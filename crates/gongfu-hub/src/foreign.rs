@@ -97,7 +97,7 @@ impl Entry for ForeignTool {
         };
         Box::pin(async move {
             let answer = call.space.servers().call(foreign).await;
-            let answer = answer.map_err(|error| refusal(&self.connection, &error))?;
+            let answer = answer.map_err(|error| refusal(&self.connection, &error, call))?;
             let has_schema = self.spec.output_schema.is_some() && call.form == Form::Direct;
             Ok(large::fitted(result(answer), call, has_schema).await)
         })
@@ -123,18 +123,30 @@ fn result(answer: ServerAnswer) -> ToolResult {
     }
 }
 
-/// Why a connection can't be used.
-pub(crate) fn refusal(connection: &ConnectionName, error: &PortError) -> ToolError {
+/// Why a connection can't be used by a call.
+pub(crate) fn refusal(connection: &ConnectionName, error: &PortError, call: &Call) -> ToolError {
     let connection = connection.to_string();
-    let reason = error.to_string();
+    let (reason, has_account) = (error.to_string(), call.space.has_account());
     match error {
         PortError::NotFound => Problem::ConnectionUnknown {
             name: connection,
             nearest: Vec::new(),
         },
-        PortError::Denied(_) => Problem::ConnectionNotApproved { connection, reason },
-        PortError::OutOfReach(_) => Problem::SignInRequired { connection, reason },
-        _ => Problem::ServerUnavailable { connection, reason },
+        PortError::Denied(_) => Problem::ConnectionNotApproved {
+            connection,
+            reason,
+            has_account,
+        },
+        PortError::OutOfReach(_) => Problem::SignInRequired {
+            connection,
+            reason,
+            has_account,
+        },
+        _ => Problem::ServerUnavailable {
+            connection,
+            reason,
+            has_account,
+        },
     }
     .error()
 }

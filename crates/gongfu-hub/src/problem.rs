@@ -114,9 +114,9 @@ problems! {
     PartBroken { part: &'static str, reason: String } = Unavailable;
     SandboxUnavailable { reason: String } = SandboxUnavailable;
     ConnectionUnknown { name: String, nearest: Vec<String> } = ConnectionNotFound;
-    ConnectionNotApproved { connection: String, reason: String } = ConnectionNotApproved;
-    SignInRequired { connection: String, reason: String } = SignInRequired;
-    ServerUnavailable { connection: String, reason: String } = ServerUnavailable;
+    ConnectionNotApproved { connection: String, reason: String, has_account: bool } = ConnectionNotApproved;
+    SignInRequired { connection: String, reason: String, has_account: bool } = SignInRequired;
+    ServerUnavailable { connection: String, reason: String, has_account: bool } = ServerUnavailable;
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;

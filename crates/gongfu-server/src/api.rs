@@ -33,6 +33,7 @@ mod approval;
 mod audit;
 mod auth;
 mod capability;
+mod connection;
 mod context;
 mod credential;
 mod endpoint;
@@ -151,6 +152,8 @@ endpoints! {
     tool::ToolCall,
     tool::SkillFind,
     capability::CapabilityRead,
+    connection::ConnectionList,
+    connection::ConnectionRead,
     approval::ApprovalRead,
     approval::ApprovalReply,
     approval::ApprovalDelete,

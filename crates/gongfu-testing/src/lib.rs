@@ -20,6 +20,7 @@ pub mod json;
 mod memory;
 pub mod sample;
 pub mod sandbox;
+mod servers;
 mod spaces;
 pub mod story;
 mod time;
@@ -34,6 +35,7 @@ pub use memory::{
     MemorySkills, SkillFiles,
 };
 pub use sandbox::{FakeRunFolders, ScriptedSandbox};
+pub use servers::FakeServers;
 pub use spaces::{MemorySpace, MemorySpaces};
 pub use time::FixedClock;
 

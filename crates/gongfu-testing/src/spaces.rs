@@ -104,6 +104,11 @@ impl MemorySpaces {
         Self(Mutex::new(HashMap::from([(Owner::Local, local)])))
     }
 
+    /// Gives an owner these parts.
+    pub fn insert(&self, owner: Owner, parts: MemorySpace) {
+        self.0.lock().unwrap().insert(owner, Arc::new(parts));
+    }
+
     /// The parts of an owner's space.
     pub fn parts(&self, owner: &Owner) -> Arc<MemorySpace> {
         let mut spaces = self.0.lock().unwrap();

@@ -6,20 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gongfu_core::connection::{
-    Connection, ConnectionPin, Definition, Health, Outcome, Program, State, Target, Verdict,
+    Connection, ConnectionPin, Definition, Health, Outcome, State, Target, Verdict,
 };
-use gongfu_core::pin;
-use gongfu_core::port::{
-    ConnectionStatus, Discovery, PortError, ProcessSpec, ServerAnswer, ServerCall, Version,
-};
+use gongfu_core::port::{ConnectionStatus, Discovery, PortError, ServerAnswer, ServerCall};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
 use crate::call::CallError;
-use crate::parts::{ConnectionEntry, ServerParts};
+use crate::room::{Guest, Place};
 use crate::session::Session;
-use crate::sign_in::{Login, SignIns};
+use crate::sign_in::Login;
 use crate::trouble::Trouble;
+use crate::upstream::{News, Upstream};
 
 /// The time between two probes of a server that is not used.
 const PROBE_INTERVAL: Duration = Duration::from_secs(30);
@@ -29,23 +27,12 @@ const IDLE: Duration = Duration::from_mins(10);
 const MAX_CALLS: usize = 32;
 /// The longest pause that a call waits for.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
-/// The longest time for which a call goes by an approval that may have ended.
-const PIN_AGE: Duration = Duration::from_millis(200);
 /// The pause before a server is tried again that stays dead.
 const GIVEN_UP: Duration = Duration::from_mins(1);
 
-/// The pin that was read last.
-#[derive(Clone)]
-struct LastPin {
-    read: Instant,
-    pin: Arc<ConnectionPin>,
-    version: Option<Version>,
-}
-
 /// A connection of a space.
 pub(crate) struct Link {
-    declared: ConnectionEntry,
-    parts: ServerParts,
+    upstream: Arc<Upstream>,
     health: Mutex<Health>,
     /// The session, while there is one.
     current: Mutex<Option<Arc<Session>>>,
@@ -59,22 +46,16 @@ pub(crate) struct Link {
     calls: Semaphore,
     /// Counts what may change the tools that can be called.
     version: watch::Sender<u64>,
-    /// The pin by which tools were listed last.
-    seen: Mutex<Option<Arc<ConnectionPin>>>,
-    last_pin: Mutex<Option<LastPin>>,
+    /// All that decided which tools were listed last.
+    seen: Mutex<Option<News>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
 
 impl Link {
-    pub(crate) fn new(
-        declared: ConnectionEntry,
-        parts: ServerParts,
-        version: watch::Sender<u64>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(upstream: Arc<Upstream>, version: watch::Sender<u64>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            declared,
-            parts,
+            upstream,
             health: Mutex::new(Health::new("it was not started yet")),
             current: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
@@ -84,53 +65,18 @@ impl Link {
             calls: Semaphore::new(MAX_CALLS),
             version,
             seen: Mutex::default(),
-            last_pin: Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
-        &self.declared.connection
+        self.upstream.connection()
     }
 
     /// Ends its server for good.
     pub(crate) fn close(&self) {
         self.closing.send_replace(true);
-    }
-
-    /// The approval of a person, as it is now.
-    async fn pin(&self) -> Result<Arc<ConnectionPin>, PortError> {
-        let read = Instant::now();
-        let known = self.last_pin();
-        let version = known.as_ref().and_then(|last| last.version);
-        let records = &*self.parts.records;
-        let newer = pin::read_newer(records, &self.connection().name, version.as_ref()).await?;
-        let (pin, version) = match (newer, known) {
-            (Some((pin, version)), _) => (Arc::new(pin), version),
-            (None, Some(known)) => (known.pin, version),
-            (None, None) => (Arc::default(), None),
-        };
-        let mut last = self.last_pin.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(LastPin {
-            read,
-            pin: Arc::clone(&pin),
-            version,
-        });
-        Ok(pin)
-    }
-
-    /// The same as it was a moment ago, for calls in a row: it may be long.
-    async fn recent_pin(&self) -> Result<Arc<ConnectionPin>, PortError> {
-        match self.last_pin() {
-            Some(last) if last.read.elapsed() < PIN_AGE => Ok(last.pin),
-            _ => self.pin().await,
-        }
-    }
-
-    fn last_pin(&self) -> Option<LastPin> {
-        let last = self.last_pin.lock().unwrap_or_else(PoisonError::into_inner);
-        last.clone()
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {
@@ -155,13 +101,13 @@ impl Link {
 
     /// Notices what a person approved in another process.
     pub(crate) async fn look(&self) {
-        let Ok(now) = self.pin().await else {
+        let Ok(now) = self.upstream.pin().await else {
             return;
         };
         if !self.is_news(&now) {
             return;
         }
-        if !now.covers(&self.connection().target) {
+        if !self.upstream.is_covered(&now) {
             self.replace(None);
             self.update(|health| health.stopped("it is not approved any more"));
         } else if let Some(session) = self.running() {
@@ -171,24 +117,22 @@ impl Link {
         self.version.send_modify(|version| *version += 1);
     }
 
-    /// Returns true if a pin is another one than the last that was listed by; it is that from now on.
+    /// Returns true if other tools may be listed under a pin than were listed last; it counts as listed from now on.
     fn is_news(&self, pin: &Arc<ConnectionPin>) -> bool {
+        let news = self.upstream.news(pin);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.as_ref() == Some(pin) {
+        if seen.as_ref() == Some(&news) {
             return false;
         }
-        seen.replace(Arc::clone(pin)).is_some()
+        seen.replace(news).is_some()
     }
 
     /// The connection and its state.
     pub(crate) async fn status(&self) -> Result<ConnectionStatus, PortError> {
-        let pin = self.pin().await?;
-        let is_approved = pin.covers(&self.connection().target);
+        let pin = self.upstream.pin().await?;
+        let is_approved = self.upstream.is_covered(&pin);
         let tools = self.usable(&pin);
-        let (state, reason) = {
-            let health = self.health();
-            (health.state(), health.reason())
-        };
+        let (state, reason) = self.state(&pin);
         let reason = match (is_approved, pin.target.is_empty()) {
             (true, _) => reason,
             (false, true) => Some("nobody has approved it yet".to_owned()),
@@ -196,7 +140,7 @@ impl Link {
         };
         Ok(ConnectionStatus {
             connection: self.connection().clone(),
-            source: self.declared.source.clone(),
+            source: self.upstream.declared.source.clone(),
             state,
             reason,
             is_approved,
@@ -204,24 +148,42 @@ impl Link {
         })
     }
 
+    /// Its state and why it isn't ready. Without a session of its own, others may have shown that definitions changed.
+    fn state(&self, pin: &Arc<ConnectionPin>) -> (State, Option<String>) {
+        let own = self.health();
+        let own = (own.state(), own.reason());
+        let verdict = self.upstream.verdict(pin);
+        let Some(verdict) = verdict.filter(|_| own.0 == State::Init) else {
+            return own;
+        };
+        let mut shown = Health::new("");
+        shown.connected(&verdict);
+        match shown.state() {
+            State::Degraded => (State::Degraded, shown.reason()),
+            _ => own,
+        }
+    }
+
     /// The definitions that can be called. The caller hears of it when a person approves something else.
     pub(crate) async fn tools(&self) -> Result<Vec<Definition>, PortError> {
-        let pin = self.pin().await?;
+        let pin = self.upstream.pin().await?;
         self.is_news(&pin);
         Ok(self.usable(&pin))
     }
 
-    /// The definitions that a person approved and that the server, if it runs, still offers.
-    fn usable(&self, pin: &ConnectionPin) -> Vec<Definition> {
-        let connection = self.connection();
-        if !pin.covers(&connection.target) || !self.health().is_usable() {
+    /// The definitions that a person approved and that the server, as far as that is known, still offers.
+    fn usable(&self, pin: &Arc<ConnectionPin>) -> Vec<Definition> {
+        if !self.upstream.is_covered(pin) || !self.health().is_usable() {
             return Vec::new();
         }
-        let all = pin.definitions(connection).cloned();
-        match self.running() {
-            Some(session) => {
-                let usable: HashSet<String> =
-                    self.judge(pin, &session).usable.into_iter().collect();
+        let all = pin.definitions(self.connection()).cloned();
+        let verdict = match self.running() {
+            Some(session) => Some(self.judge(pin, &session)),
+            None => self.upstream.verdict(pin),
+        };
+        match verdict {
+            Some(verdict) => {
+                let usable: HashSet<String> = verdict.usable.into_iter().collect();
                 all.filter(|tool| usable.contains(&tool.name)).collect()
             }
             None => all.collect(),
@@ -243,10 +205,12 @@ impl Link {
         session.filter(|session| !session.has_ended())
     }
 
-    /// Sets the session, and drops the one before once nothing is locked.
+    /// Sets the session; the one before ends with its last call.
     fn replace(&self, session: Option<Arc<Session>>) {
         let before = std::mem::replace(&mut *self.current(), session);
-        drop(before);
+        if let Some(before) = before {
+            before.release();
+        }
     }
 
     /// The session, which is started where it isn't there.
@@ -264,15 +228,19 @@ impl Link {
         }
         // Those who wait for one start share its outcome.
         if let Some((_, trouble)) = failed.as_ref().filter(|(when, _)| *when > asked) {
-            return Err(trouble.clone().into());
+            return Err(self.upstream.told(trouble.clone()));
         }
         self.replace(None);
-        let pin = self.pin().await?;
-        self.covered(&pin)?;
+        let pin = self.upstream.pin().await?;
+        self.upstream.covered(&pin)?;
         self.pause().await?;
+        let place = self.place()?;
         self.update(Health::starting);
         match self.start().await {
             Ok(session) => {
+                let session = session.placed(place, pin.approved);
+                self.upstream.note(&pin, &session.offered.borrow());
+                self.is_news(&pin);
                 let session = Arc::new(session);
                 let verdict = self.judge(&pin, &session);
                 *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -289,9 +257,22 @@ impl Link {
                     self.lost(PortError::from(trouble.clone()).to_string());
                 }
                 *failed = Some((Instant::now(), trouble.clone()));
-                Err(trouble.into())
+                Err(self.upstream.told(trouble))
             }
         }
+    }
+
+    /// A place for a session, where users share the room.
+    fn place(&self) -> Result<Option<Place>, PortError> {
+        let Some(room) = &self.upstream.room else {
+            return Ok(None);
+        };
+        let this = Weak::<Self>::clone(&self.this);
+        let place = room.take(this).ok_or_else(|| {
+            let why = "too many users have sessions with servers now; try again in a moment";
+            PortError::Unavailable(why.to_owned())
+        });
+        place.map(Some)
     }
 
     async fn start(&self) -> Result<Session, Trouble> {
@@ -300,10 +281,11 @@ impl Link {
             let connection = self.connection();
             match &connection.target {
                 Target::Program(program) => {
-                    let (processes, spec) = (&*self.parts.processes, self.spec(program));
+                    let processes = &*self.upstream.parts.processes;
+                    let spec = self.upstream.spec(program);
                     Session::of_program(processes, spec, connection.name.to_string()).await
                 }
-                Target::Url(url) => Session::of_url(url, &self.sign_ins()).await,
+                Target::Url(url) => Session::of_url(url, &self.upstream.sign_ins()).await,
             }
         };
         tokio::select! {
@@ -312,25 +294,15 @@ impl Link {
         }
     }
 
-    fn sign_ins(&self) -> SignIns {
-        SignIns {
-            connection: self.connection().name.clone(),
-            records: Arc::clone(&self.parts.records),
-            secrets: Arc::clone(&self.parts.secrets),
-            locks: Arc::clone(&self.parts.locks),
-        }
-    }
-
     /// Notes that a person must sign in, where that is the trouble. Nothing is tried again before the next call.
     async fn unsigned(&self, trouble: &Trouble) -> bool {
         match trouble {
-            Trouble::SignIn(challenge) => self.sign_ins().challenged(challenge).await,
-            Trouble::Scope(scopes) => self.sign_ins().want(scopes).await,
+            Trouble::SignIn(challenge) => self.upstream.sign_ins().challenged(challenge).await,
+            Trouble::Scope(scopes) => self.upstream.sign_ins().want(scopes).await,
             Trouble::Token(_) | Trouble::Unreachable(_) | Trouble::Other(_) => return false,
         }
         self.replace(None);
-        let name = &self.connection().name;
-        let reason = format!("a person must sign in: gongfu connection login {name}");
+        let reason = self.upstream.advice("login", "must sign in");
         self.update(|health| health.stopped(&reason));
         true
     }
@@ -341,40 +313,17 @@ impl Link {
             let why = "it is a program, which needs no sign-in";
             return Err(PortError::Denied(why.to_owned()));
         };
-        let pin = self.pin().await?;
-        self.covered(&pin)?;
-        let beginning = self.sign_ins().begin(url, redirect).await;
+        let pin = self.upstream.pin().await?;
+        self.upstream.covered(&pin)?;
+        let beginning = self.upstream.sign_ins().begin(url, redirect).await;
         beginning.map_err(PortError::Unavailable)
     }
 
     /// Forgets the sign-in.
     pub(crate) async fn sign_out(&self) -> Result<bool, PortError> {
-        let removed = self.sign_ins().remove().await?;
+        let removed = self.upstream.sign_ins().remove().await?;
         self.replace(None);
         Ok(removed)
-    }
-
-    /// Refuses what no person approved.
-    fn covered(&self, pin: &ConnectionPin) -> Result<(), PortError> {
-        if pin.covers(&self.connection().target) {
-            return Ok(());
-        }
-        let name = &self.connection().name;
-        Err(PortError::Denied(format!(
-            "a person must approve it: gongfu connection approve {name}"
-        )))
-    }
-
-    fn spec(&self, program: &Program) -> ProcessSpec {
-        let mut environment = self.parts.environment.clone();
-        environment.extend(program.environment.clone());
-        let command = std::iter::once(&program.command);
-        let folder = program.folder.clone();
-        ProcessSpec {
-            arguments: command.chain(&program.arguments).cloned().collect(),
-            environment,
-            folder: folder.unwrap_or_else(|| self.parts.folder.clone()),
-        }
     }
 
     /// Waits until a server that has ended may be started again, where that is soon.
@@ -384,11 +333,14 @@ impl Link {
     async fn pause(&self) -> Result<(), PortError> {
         let until = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
         match until.and_then(|until| until.checked_duration_since(Instant::now())) {
-            Some(left) if left > WORTH_WAITING => Err(PortError::Unavailable(format!(
-                "{}; it is tried again in {} s",
-                self.health().reason().unwrap_or_default(),
-                left.as_secs() + 1
-            ))),
+            Some(left) if left > WORTH_WAITING => {
+                let why = Trouble::Other(self.health().reason().unwrap_or_default());
+                let why = self.upstream.told(why);
+                let seconds = left.as_secs() + 1;
+                Err(PortError::Unavailable(format!(
+                    "{why}; it is tried again in {seconds} s"
+                )))
+            }
             Some(left) => {
                 sleep(left).await;
                 Ok(())
@@ -405,7 +357,8 @@ impl Link {
         let pause = pause.unwrap_or(GIVEN_UP);
         let until = Instant::now() + pause;
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
-        let Some(this) = self.this.upgrade() else {
+        // The tools that users share stay listed, so a call starts it.
+        let Some(this) = self.this.upgrade().filter(|_| self.upstream.room.is_none()) else {
             return;
         };
         let restarting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
@@ -426,7 +379,7 @@ impl Link {
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let session = self.session().await?;
         self.touch();
-        let pin = self.pin().await?;
+        let pin = self.upstream.pin().await?;
         let verdict = self.judge(&pin, &session);
         // A person may have approved something since the last look.
         self.update(|health| health.listed(&verdict));
@@ -445,14 +398,22 @@ impl Link {
 
     /// Calls a tool.
     pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, PortError> {
-        let pin = self.recent_pin().await?;
+        let pin = self.upstream.recent_pin().await?;
         let connection = self.connection();
         let pinned = pin.tools.get(&call.tool);
         let Some(pinned) = pinned.filter(|_| connection.wants(&call.tool)) else {
             return Err(PortError::NotFound);
         };
+        self.upstream.covered(&pin)?;
         let _permit = self.calls.acquire().await;
         let mut session = self.session().await?;
+        if session.approved != pin.approved
+            && self.offers(&session, &call.tool, &pinned.digest).is_err()
+        {
+            // Another definition was approved since it started, perhaps that of a newer server.
+            self.replace(None);
+            session = self.session().await?;
+        }
         self.offers(&session, &call.tool, &pinned.digest)?;
         let mut answer = self.asked(&session, call.clone()).await;
         // Without a sign-in nothing was done.
@@ -472,7 +433,7 @@ impl Link {
             }),
             Err(CallError::Unanswered(trouble)) => {
                 self.unsigned(&trouble).await;
-                Err(trouble.into())
+                Err(self.upstream.told(trouble))
             }
         }
     }
@@ -483,10 +444,9 @@ impl Link {
         if offered.get(tool).is_some_and(|now| now.digest == digest) {
             return Ok(());
         }
-        let name = &self.connection().name;
-        Err(PortError::Denied(format!(
-            "its definition changed since a person approved it: gongfu connection approve {name}"
-        )))
+        let since = self.upstream.advice("approve", "approved it");
+        let why = format!("its definition changed since {since}");
+        Err(PortError::Denied(why))
     }
 
     async fn asked(&self, session: &Session, call: ServerCall) -> Result<ServerAnswer, CallError> {
@@ -506,19 +466,31 @@ impl Link {
 
     /// Another client is signed in than when the session began.
     async fn is_outdated(&self, session: &Session) -> bool {
-        let is_url = matches!(self.connection().target, Target::Url(_));
-        is_url && self.sign_ins().client().await != session.client
+        self.upstream.is_url() && self.upstream.sign_ins().client().await != session.client
     }
 
     fn touch(&self) {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    fn idle(&self) -> Duration {
+    /// The time since it was last used.
+    fn unused(&self) -> Duration {
         self.last_use
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .elapsed()
+    }
+}
+
+impl Guest for Link {
+    fn idle(&self) -> Option<Duration> {
+        let is_idle = self.calls.available_permits() == MAX_CALLS;
+        is_idle.then(|| self.unused())
+    }
+
+    fn leave(&self) {
+        self.replace(None);
+        self.update(|health| health.stopped("it made room for others; a call starts it"));
     }
 }
 
@@ -534,19 +506,22 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
         tokio::select! {
             end = session.ended() => break Some(end),
             () = closed(&mut closing) => break None,
+            // It was replaced, and ends with its last call.
+            () = session.released() => return,
             () = session.tools_changed() => {
                 if let Err(trouble) = session.list().await {
                     let error = PortError::from(trouble);
                     tracing::warn!(%error, connection = %link.connection().name, "its tools can't be listed");
                     continue;
                 }
-                let Ok(pin) = link.pin().await else { continue };
+                let Ok(pin) = link.upstream.pin().await else { continue };
                 let verdict = link.judge(&pin, &session);
                 link.update(|health| health.listed(&verdict));
                 link.version.send_modify(|version| *version += 1);
             }
             () = sleep(PROBE_INTERVAL) => {
-                if link.idle() > IDLE {
+                link.look().await;
+                if link.unused() > IDLE {
                     link.replace(None);
                     link.update(|health| health.stopped("nobody needs it now; a call starts it"));
                     return;

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::link::Link;
 use crate::parts::{ConnectionEntry, ServerParts};
+use crate::upstream::Upstream;
 
 /// The time between two looks at what a person approved in another process.
 const LOOK: Duration = Duration::from_secs(2);
@@ -28,14 +29,21 @@ pub struct LocalServers {
 impl LocalServers {
     /// The servers of these connections.
     pub fn new(declared: Vec<ConnectionEntry>, parts: &ServerParts) -> Self {
+        let all = declared.into_iter();
+        let all = all.map(|one| Arc::new(Upstream::new(one, parts.clone(), None)));
+        Self::of(all, parts.default_safety)
+    }
+
+    /// The servers of one space, with sessions of its own.
+    pub(crate) fn of(all: impl IntoIterator<Item = Arc<Upstream>>, default_safety: Safety) -> Self {
         let version = watch::Sender::new(0);
-        let links = declared.into_iter().map(|declared| {
-            let name = declared.connection.name.clone();
-            (name, Link::new(declared, parts.clone(), version.clone()))
+        let links = all.into_iter().map(|upstream| {
+            let name = upstream.connection().name.clone();
+            (name, Link::new(upstream, version.clone()))
         });
         Self {
             links: links.collect(),
-            default_safety: parts.default_safety,
+            default_safety,
             version,
         }
     }

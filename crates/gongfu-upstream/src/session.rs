@@ -16,14 +16,16 @@ use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::unix::pipe;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::client::Client;
 use crate::convert;
 use crate::message_limit::{MAX_MESSAGE, MessageLimit};
+use crate::room::Place;
 use crate::sign_in::SignIns;
 use crate::token::TokenClient;
 use crate::trouble::Trouble;
+use crate::upstream::Tools;
 use crate::web;
 
 /// The time that a server may take to start, and to list its tools.
@@ -47,8 +49,18 @@ pub(crate) struct Session {
     is_exceeded: Arc<AtomicBool>,
     /// The client that was signed in when it started, if one was.
     pub(crate) client: Option<String>,
-    /// The tools that the server offers, by name.
-    pub(crate) offered: watch::Sender<Arc<BTreeMap<String, PinnedTool>>>,
+    /// The tools that the server offers.
+    pub(crate) offered: watch::Sender<Tools>,
+    /// Its place among the sessions of users.
+    #[expect(
+        dead_code,
+        reason = "the place is taken as long as the session is there"
+    )]
+    place: Option<Place>,
+    /// The time of the approval under which it started.
+    pub(crate) approved: i64,
+    /// Tells that no more calls come.
+    released: Notify,
 }
 
 impl Session {
@@ -168,6 +180,9 @@ impl Session {
             is_exceeded: Arc::default(),
             client,
             offered: watch::Sender::new(Arc::default()),
+            place: None,
+            approved: 0,
+            released: Notify::new(),
         };
         session.list().await?;
         session.subscribe();
@@ -262,6 +277,25 @@ impl Session {
     /// Waits until the server says that its tools changed.
     pub(crate) async fn tools_changed(&self) {
         self.service.service().tools_changed().await;
+    }
+
+    /// The same session with its place, under the approval of this time.
+    pub(crate) fn placed(self, place: Option<Place>, approved: i64) -> Self {
+        Self {
+            place,
+            approved,
+            ..self
+        }
+    }
+
+    /// Says that no more calls come: it ends with the last one.
+    pub(crate) fn release(&self) {
+        self.released.notify_one();
+    }
+
+    /// Waits until no more calls come.
+    pub(crate) async fn released(&self) {
+        self.released.notified().await;
     }
 
     /// Waits for its end; answers how it ended.

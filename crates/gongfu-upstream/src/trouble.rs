@@ -38,6 +38,19 @@ impl Trouble {
         matches!(self, Self::SignIn(_) | Self::Scope(_) | Self::Token(_))
     }
 
+    /// The same for users of a server, without the words of programs and networks: those may name commands and addresses.
+    pub(crate) fn for_users(&self) -> PortError {
+        let why = match self {
+            Self::SignIn(_) | Self::Scope(_) => {
+                return PortError::OutOfReach("the operator must sign in there".to_owned());
+            }
+            Self::Token(_) => "its sign-in can't be refreshed now",
+            Self::Unreachable(_) => "its address can't be reached",
+            Self::Other(_) => "it doesn't start, or gives no answer",
+        };
+        PortError::Unavailable(why.to_owned())
+    }
+
     fn of(error: &(dyn Error + 'static)) -> Self {
         if let Some(refusal) = cause::<InsufficientScopeError>(error) {
             return Self::Scope(refusal.required_scope.clone().unwrap_or_default());

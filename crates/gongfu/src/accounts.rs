@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 mod client_document;
 pub(crate) mod command;
+pub(crate) mod connection;
 mod part;
 mod provider;
 pub(crate) mod removal;

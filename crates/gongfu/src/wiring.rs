@@ -9,7 +9,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
 use gongfu_core::port::{
-    Clock, LocalSpaces, Materialize, Records, Sandbox, SkillStore, Space, SpaceParts,
+    Clock, LocalSpaces, Materialize, Records, Sandbox, Servers, SkillStore, Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
@@ -24,6 +24,7 @@ use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
 use include_dir::{Dir, include_dir};
+use tokio::task::JoinHandle;
 
 use crate::cli::{Places, clone_hint};
 use crate::clock::SystemClock;
@@ -299,17 +300,27 @@ pub(crate) fn configured(catalog: Catalog, config: &Config) -> Catalog {
         .with_audit(config.audit.arguments.into())
 }
 
-/// Puts the tools of the person's other servers into the catalog, now and whenever they change.
-pub(crate) async fn offer_servers(space: &Space, catalog: &Arc<Catalog>) {
-    if let Err(error) = upstream::provide(catalog, space).await {
+/// Puts the tools of other servers into the catalog, now and whenever they change: for one space, or for every one.
+pub(crate) async fn offer_servers(
+    catalog: &Arc<Catalog>,
+    servers: Arc<dyn Servers>,
+    owner: Option<Owner>,
+) -> JoinHandle<()> {
+    if let Err(error) = upstream::provide(catalog, &servers, owner.as_ref()).await {
         tracing::warn!("the tools of other servers are left out: {error}");
     }
-    let (space, catalog) = (space.clone(), Arc::clone(catalog));
+    let catalog = Arc::clone(catalog);
     tokio::spawn(async move {
-        if let Err(error) = upstream::follow(&catalog, &space).await {
+        if let Err(error) = upstream::follow(&catalog, &servers, owner.as_ref()).await {
             tracing::warn!("changes of other servers aren't seen any more: {error}");
         }
-    });
+    })
+}
+
+/// The same for the local person.
+pub(crate) async fn offer_own_servers(space: &Space, catalog: &Arc<Catalog>) {
+    let servers = Arc::clone(space.servers());
+    offer_servers(catalog, servers, Some(Owner::Local)).await;
 }
 
 /// Delays runs that wait to start a little after each request that runs nothing.

@@ -238,7 +238,7 @@ fn reason(fault: &Fault) -> String {
         Fault::SlowCalls => "many of its last calls took longer than 20 seconds".to_owned(),
         Fault::MissingTools(names) => format!("it doesn't offer {}", named(names)),
         Fault::ChangedTools(names) => {
-            format!("since you approved it, it changed {}", named(names))
+            format!("since its approval, it changed {}", named(names))
         }
     }
 }

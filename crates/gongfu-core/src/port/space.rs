@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::limited::{LimitedFolders, LimitedSearch, LimitedSkills};
 use super::{
-    Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, Pending, PortError,
-    Records, RunFolders, Sandbox, Servers, SkillSearch, SkillStore, Timestamp, ready,
+    Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, NoServers, Pending,
+    PortError, Records, RunFolders, Sandbox, Servers, SkillSearch, SkillStore, Timestamp, ready,
 };
 use crate::account::{Owner, UserId};
 use crate::dependency::Installs;
@@ -88,7 +88,7 @@ impl Space {
         Self(Arc::new(parts))
     }
 
-    /// The same space, of which only the skills with these names are reachable.
+    /// The same space, of which only the skills with these names are reachable, and no other servers.
     #[must_use]
     pub fn limited_to(&self, names: &Arc<[String]>) -> Self {
         let (names, parts) = (|| Arc::clone(names), (*self.0).clone());
@@ -106,6 +106,7 @@ impl Space {
                 folders: parts.materialize,
                 names: names(),
             }),
+            servers: Arc::new(NoServers),
             ..parts
         })
     }
@@ -188,8 +189,8 @@ impl Space {
     }
 
     /// Other MCP servers.
-    pub fn servers(&self) -> &dyn Servers {
-        &*self.0.servers
+    pub fn servers(&self) -> &Arc<dyn Servers> {
+        &self.0.servers
     }
 
     /// The most that one run may use.

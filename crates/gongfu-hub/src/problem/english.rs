@@ -262,17 +262,29 @@ impl Problem {
                     format!("the nearest are: {}", nearest.join(", "))
                 },
             ),
-            Self::ConnectionNotApproved { connection, reason } => (
+            Self::ConnectionNotApproved {
+                connection,
+                reason,
+                has_account,
+            } => (
                 format!("the connection `{connection}` can't be used: {reason}"),
-                format!("a person can see and approve it: gongfu connection approve {connection}"),
+                of_connection(*has_account, "can see and approve it", "approve", connection),
             ),
-            Self::SignInRequired { connection, reason } => (
+            Self::SignInRequired {
+                connection,
+                reason,
+                has_account,
+            } => (
                 format!("the connection `{connection}` can't be used: {reason}"),
-                format!("a person signs in with: gongfu connection login {connection}"),
+                of_connection(*has_account, "signs in with", "login", connection),
             ),
-            Self::ServerUnavailable { connection, reason } => (
+            Self::ServerUnavailable {
+                connection,
+                reason,
+                has_account,
+            } => (
                 format!("the server of `{connection}` doesn't work: {reason}"),
-                format!("a person can find out more: gongfu connection test {connection}"),
+                of_connection(*has_account, "can find out more", "test", connection),
             ),
             Self::RunRefused { reason } => (
                 format!("the command can't run: {reason}"),
@@ -361,6 +373,14 @@ impl Problem {
         };
         Text { message, hint }
     }
+}
+
+/// The next step of a person about a connection. Those of a server have no command line there.
+fn of_connection(has_account: bool, what: &str, command: &str, connection: &str) -> String {
+    if has_account {
+        return "nothing that you can change; ask the operator of the server".to_owned();
+    }
+    format!("a person {what}: gongfu connection {command} {connection}")
 }
 
 fn skills_hint(name: &str, nearest: &[String], total: usize) -> String {

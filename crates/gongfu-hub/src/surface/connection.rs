@@ -31,7 +31,6 @@ impl Operation for ConnectionList {
 
     async fn run(self, call: &Call) -> Result<Vec<ConnectionStatus>, ToolError> {
         let servers = call.space.servers();
-        let broken = |error: &PortError| Problem::broken("the connections", error).error();
         let statuses = servers.statuses().await.map_err(|error| broken(&error))?;
         if !self.start {
             return Ok(statuses);
@@ -42,6 +41,21 @@ impl Operation for ConnectionList {
         let starting = names.into_iter().map(|name| servers.discover(name));
         futures_util::future::join_all(starting).await;
         servers.statuses().await.map_err(|error| broken(&error))
+    }
+}
+
+/// Lists the connections with their state for those who may call their tools. Starts nothing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionStates {}
+
+impl Operation for ConnectionStates {
+    const NAME: &'static str = "connection/states";
+    type Output = Vec<ConnectionStatus>;
+    specified!();
+
+    async fn run(self, call: &Call) -> Result<Vec<ConnectionStatus>, ToolError> {
+        let statuses = call.space.servers().statuses().await;
+        statuses.map_err(|error| broken(&error))
     }
 }
 
@@ -177,7 +191,7 @@ impl Operation for ConnectionLogin {
         let beginning = call.space.servers().sign_in(&name, self.redirect);
         beginning
             .await
-            .map_err(|error| foreign::refusal(&name, &error))
+            .map_err(|error| foreign::refusal(&name, &error, call))
     }
 }
 
@@ -198,7 +212,7 @@ impl Operation for ConnectionLogout {
         let removing = call.space.servers().sign_out(&name);
         removing
             .await
-            .map_err(|error| foreign::refusal(&name, &error))
+            .map_err(|error| foreign::refusal(&name, &error, call))
     }
 }
 
@@ -229,9 +243,9 @@ async fn discover(call: &Call, name: &ConnectionName) -> Result<Discovery, ToolE
     let discovering = call.space.servers().discover(name);
     discovering
         .await
-        .map_err(|error| foreign::refusal(name, &error))
+        .map_err(|error| foreign::refusal(name, &error, call))
 }
 
 fn broken(error: &PortError) -> ToolError {
-    Problem::broken("the approved connections", error).error()
+    Problem::broken("the connections", error).error()
 }

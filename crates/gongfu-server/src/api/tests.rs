@@ -4,6 +4,7 @@ mod access;
 mod account;
 mod admin;
 mod body;
+mod connection;
 mod document;
 mod limit;
 mod skill;
@@ -16,12 +17,14 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use gongfu_core::account::{Email, Owner, Scope, Scopes, User, UserId, Username};
+use gongfu_core::port::Servers;
 use gongfu_core::registry::{
     AccountParts, AccountSettings, Accounts, Identity, NewToken, NewUser, Registration,
 };
-use gongfu_hub::{Catalog, Profile, Quota};
+use gongfu_hub::{Catalog, Profile, Quota, upstream};
 use gongfu_testing::{
-    FakePasswords, FakeSecrets, FixedClock, MemoryRecords, MemorySpaces, now, sample,
+    FakePasswords, FakeSecrets, FakeServers, FixedClock, MemoryRecords, MemorySpace, MemorySpaces,
+    now, sample,
 };
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, StatusCode};
@@ -128,6 +131,8 @@ impl TestServer {
         let accounts = Accounts::new(parts, settings);
         let spaces = Arc::<MemorySpaces>::default();
         let catalog = Catalog::new(Arc::<MemorySpaces>::clone(&spaces), Quota::default(), None);
+        let servers: Arc<dyn Servers> = Arc::new(FakeServers::default());
+        now(upstream::provide(&catalog, &servers, None)).unwrap();
         let surface = Surface {
             mcp: Router::new().fallback(mcp),
             health: Arc::new(|| Health {
@@ -172,7 +177,13 @@ impl TestServer {
             is_admin,
         };
         let user = now(self.accounts.create(new, None)).unwrap();
-        let space = self.spaces.parts(&Owner::User(user.id.clone()));
+        let owner = Owner::User(user.id.clone());
+        let with_servers = MemorySpace {
+            servers: Arc::new(FakeServers::default()),
+            ..MemorySpace::default()
+        };
+        self.spaces.insert(owner.clone(), with_servers);
+        let space = self.spaces.parts(&owner);
         space
             .skills
             .replace(&[("lib/pdf-tools", &sample::PDF_TOOLS_FILES)]);

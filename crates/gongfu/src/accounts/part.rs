@@ -11,6 +11,7 @@ use gongfu_files::{Home, PrivatePaths};
 use gongfu_library::{SharedSkills, StoreLimits};
 use gongfu_records::Database;
 use gongfu_sandbox::Runner;
+use gongfu_upstream::UserServers;
 
 /// The parts that all spaces of a server share.
 pub(crate) struct SharedParts {
@@ -30,5 +31,7 @@ pub(crate) struct SharedParts {
     pub(crate) limits: Limits,
     pub(crate) installs: Installs,
     pub(crate) store_limits: StoreLimits,
+    /// The other servers that the operator offers to users.
+    pub(crate) servers: Arc<UserServers>,
     pub(crate) clock: Arc<dyn Clock>,
 }

@@ -13,9 +13,11 @@ use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::{LocalSkills, SharedSkills};
 use gongfu_records::FileRecords;
 use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
+use gongfu_upstream::UserServers;
 use tokio::task::JoinHandle;
 
 use super::client_document::HttpsDocuments;
+use super::connection::{offer, user_servers};
 use super::part::SharedParts;
 use super::removal::{Folders, remove_deleted};
 use super::sso::with_sso;
@@ -42,8 +44,10 @@ pub(crate) struct AccountServer<'a> {
     config: &'a Config,
     environment: &'a Environment,
     teams: Arc<TeamWatch>,
+    /// The other servers that the operator offers to users.
+    pub(crate) servers: Arc<UserServers>,
     /// The work beside requests.
-    tasks: [JoinHandle<()>; 2],
+    tasks: Vec<JoinHandle<()>>,
     /// Nobody else serves these accounts.
     _lock: std::fs::File,
 }
@@ -86,7 +90,8 @@ impl<'a> AccountServer<'a> {
             config,
             environment,
             teams,
-            tasks: [removal, watching],
+            servers: Arc::new(user_servers(home, config, environment)),
+            tasks: vec![removal, watching],
             _lock: lock,
         })
     }
@@ -95,8 +100,8 @@ impl<'a> AccountServer<'a> {
     ///
     /// # Errors
     /// The folder of the accounts' skills can't be one.
-    pub(crate) fn catalog(
-        &self,
+    pub(crate) async fn catalog(
+        &mut self,
         parts: &Parts,
         observer: AuditObserver,
     ) -> anyhow::Result<Arc<Catalog>> {
@@ -121,6 +126,7 @@ impl<'a> AccountServer<'a> {
                 inferred: config.dependencies.auto_install,
             },
             store_limits: config.accounts.store_limits(),
+            servers: Arc::clone(&self.servers),
             clock: Arc::new(SystemClock) as Arc<dyn Clock>,
         };
         let runs = usize::try_from(config.accounts.runs.max(1)).unwrap_or(usize::MAX);
@@ -132,7 +138,9 @@ impl<'a> AccountServer<'a> {
             Arc::clone(&self.teams),
         ));
         let catalog = Catalog::new(spaces, quota, Some(observer));
-        Ok(Arc::new(wiring::configured(catalog, config)))
+        let catalog = Arc::new(wiring::configured(catalog, config));
+        self.tasks.push(offer(&catalog, &self.servers).await);
+        Ok(catalog)
     }
 
     /// The URL at which the first admin creates their account; `None` where there are users.

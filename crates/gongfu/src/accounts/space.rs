@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gongfu_core::account::{Owner, TeamId};
 use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::port::{
-    Materialize, NoServers, Pending, PortError, Records, SkillStore, Space, SpaceParts, Spaces,
+    Materialize, NoServers, Pending, PortError, Records, Servers, SkillStore, Space, SpaceParts,
+    Spaces,
 };
 use gongfu_core::registry::{AccountError, Accounts};
 use gongfu_environments::LocalEnvironments;
@@ -139,6 +140,10 @@ impl AccountSpaces {
             Box::new(Vec::new),
             Arc::clone(&shared.clock),
         );
+        let servers: Arc<dyn Servers> = match &owner {
+            Owner::User(_) => Arc::new(shared.servers.of_one()),
+            Owner::Team(_) | Owner::Local => Arc::new(NoServers),
+        };
         let builder = OwnerSandbox::new(Arc::clone(&shared.builder), owner.clone());
         let environments = LocalEnvironments::new(
             home.clone(),
@@ -162,7 +167,7 @@ impl AccountSpaces {
             run_folders: Arc::new(run_folders),
             changes: Arc::new(ChangeSets::new(home.changes())),
             sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&shared.runner), owner)),
-            servers: Arc::new(NoServers),
+            servers,
             limits: shared.limits,
             installs: shared.installs,
             clock: Arc::clone(&shared.clock),

@@ -4,6 +4,7 @@ mod account;
 #[cfg(all(feature = "attack", target_os = "linux"))]
 pub(super) mod attack;
 mod client;
+mod connection;
 mod home;
 mod library;
 mod pending;
@@ -214,6 +215,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     });
     checks.push(home::switches(&home));
     checks.extend(account::accounts(&home, environment));
+    checks.extend(connection::connections(&home, environment));
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {

@@ -55,7 +55,7 @@ pub(crate) fn run(
     let runtime = wiring::runtime()?;
     let search = Arc::clone(&parts.search);
     runtime.spawn(Parts::settle(search));
-    runtime.block_on(wiring::offer_servers(&parts.space, &catalog));
+    runtime.block_on(wiring::offer_own_servers(&parts.space, &catalog));
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
         tokio::select! {

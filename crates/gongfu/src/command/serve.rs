@@ -17,7 +17,7 @@ use gongfu_server::{
     Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, Shutdown, Surface,
     Token,
 };
-use gongfu_upstream::refreshes_ended;
+use gongfu_upstream::{UserServers, refreshes_ended};
 
 use super::Outcome;
 use crate::accounts::{self, server::AccountServer};
@@ -65,7 +65,8 @@ pub(crate) fn run(
 
     let skills = Arc::new(AtomicU64::new(UNREAD));
     let sessions = Arc::new(OnceLock::new());
-    let readings = readings(&skills, &sessions);
+    let servers = Arc::new(OnceLock::new());
+    let readings = readings(&skills, &sessions, &servers);
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let counted = Arc::clone(&metrics);
     let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
@@ -97,20 +98,19 @@ pub(crate) fn run(
         let level = Arc::default();
         tokio::spawn(find_level(Arc::clone(&parts.sandbox), Arc::clone(&level)));
         let url = listener.url();
-        if !serving.accounts {
-            wiring::offer_servers(&parts.space, &parts.catalog).await;
-        }
         let accounts = if serving.accounts {
             let issuer = issuer(public_url.as_ref(), &url);
-            let server = AccountServer::start(&home, &config, environment, &issuer).await?;
+            let mut server = AccountServer::start(&home, &config, environment, &issuer).await?;
             if let Some(url) = server.first_admin().await? {
                 terminal.note(&format!(
                     "there are no users yet; the first admin signs up at {url}"
                 ));
             }
-            parts.catalog = server.catalog(&parts, observer)?;
+            parts.catalog = server.catalog(&parts, observer).await?;
+            let _ = servers.set(Arc::clone(&server.servers));
             Some(server)
         } else {
+            wiring::offer_own_servers(&parts.space, &parts.catalog).await;
             None
         };
         let surface = accounts
@@ -300,6 +300,7 @@ async fn count(store: Arc<dyn SkillStore>, skills: Arc<AtomicU64>) {
 fn readings(
     skills: &Arc<AtomicU64>,
     sessions: &Arc<OnceLock<Sessions>>,
+    servers: &Arc<OnceLock<Arc<UserServers>>>,
 ) -> Vec<(&'static str, &'static str, Reading)> {
     let (skills, sessions) = (Arc::clone(skills), Arc::clone(sessions));
     let skills: Reading = Box::new(move || {
@@ -307,12 +308,19 @@ fn readings(
         (number != UNREAD).then_some(number)
     });
     let sessions: Reading = Box::new(move || Some(sessions.get()?() as u64));
+    let servers = Arc::clone(servers);
+    let servers: Reading = Box::new(move || Some(servers.get()?.sessions() as u64));
     vec![
         ("skills", "Skills of the library", skills),
         (
             "mcp_sessions",
             "Open sessions of the older revisions",
             sessions,
+        ),
+        (
+            "connection_sessions",
+            "Sessions of users with other servers",
+            servers,
         ),
     ]
 }

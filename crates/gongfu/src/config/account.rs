@@ -43,6 +43,12 @@ pub(crate) struct AccountSection {
     /// The people who may let scripts reach hosts of the internet: `users` for all, `admins` for those alone. A host in the
     /// network of the server is for admins to grant.
     pub(crate) grants: GrantSetting,
+    /// Your connections whose tools users may call, by name; you approve each with `gongfu connection approve`. Their servers
+    /// run as you, with your credentials.
+    pub(crate) connections: Vec<String>,
+    /// The most sessions with servers of connections, of all users together: each user has sessions of their own.
+    #[schemars(range(min = 1))]
+    pub(crate) connection_sessions: u32,
     /// The life of an access token, in minutes.
     #[schemars(range(min = 1))]
     pub(crate) access_minutes: u32,
@@ -90,6 +96,8 @@ impl Default for AccountSection {
             runs: 8,
             runs_per_hour: 1_000,
             grants: GrantSetting::default(),
+            connections: Vec::new(),
+            connection_sessions: 64,
             access_minutes: 15,
             request_limits: true,
             sso: SsoSection::default(),

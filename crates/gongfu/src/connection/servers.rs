@@ -51,10 +51,22 @@ pub(crate) fn local(
     records: &Arc<dyn Records>,
     connections: Connections,
 ) -> LocalServers {
+    LocalServers::new(
+        connections.declared,
+        &parts(environment, home, Arc::clone(records)),
+    )
+}
+
+/// All that the servers of this installation need, with the approvals in these records.
+pub(crate) fn parts(
+    environment: &Environment,
+    home: &Home,
+    records: Arc<dyn Records>,
+) -> ServerParts {
     let folder = environment.user.as_deref().unwrap_or(Path::new("/"));
     let key_home = home.clone();
-    let parts = ServerParts {
-        records: Arc::clone(records),
+    ServerParts {
+        records,
         processes: Arc::new(LocalProcesses),
         secrets: Arc::new(move || {
             let key = ServerKey::of(&key_home);
@@ -65,8 +77,7 @@ pub(crate) fn local(
         environment: passed_on(),
         folder: folder.to_string_lossy().into_owned(),
         default_safety: default_safety(environment),
-    };
-    LocalServers::new(connections.declared, &parts)
+    }
 }
 
 /// The name of the process: the same for all clients that would run the same servers in the same way. Another version

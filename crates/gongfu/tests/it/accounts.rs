@@ -1,6 +1,7 @@
 //! `gongfu serve --accounts` from outside: users who have nothing of each other, over the command line, REST and MCP.
 
 mod backup;
+mod connection;
 mod credential;
 mod grant;
 mod limit;

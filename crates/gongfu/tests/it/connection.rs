@@ -221,7 +221,7 @@ fn nothing_is_left_of_a_server_when_gongfu_is_killed() {
 
 /// Waits until no process has a word among its arguments.
 #[track_caller]
-fn wait_until_gone(word: &str) {
+pub(crate) fn wait_until_gone(word: &str) {
     let started = Instant::now();
     while processes(word) > 0 {
         assert!(
@@ -304,7 +304,7 @@ fn client_of_older_connections_still_calls_them() {
 }
 
 /// The number of processes that have a word among their arguments.
-fn processes(word: &str) -> usize {
+pub(crate) fn processes(word: &str) -> usize {
     let all = Path::new("/proc").read_dir().unwrap();
     let lines = all.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
     lines

@@ -156,7 +156,13 @@ fn setup(numbers: usize) -> (Catalog, Arc<MemorySpace>, Arc<EchoServers>) {
         .skills
         .replace(&[("lib/triage", &[("SKILL.md", document)])]);
     let (catalog, space) = catalog_of(space);
-    now(upstream::provide(&catalog, &space.open(&Owner::Local))).unwrap();
+    let local = space.open(&Owner::Local);
+    now(upstream::provide(
+        &catalog,
+        local.servers(),
+        Some(&Owner::Local),
+    ))
+    .unwrap();
     (catalog, space, servers)
 }
 
@@ -411,6 +417,32 @@ fn caller_without_the_scope_learns_nothing() {
             !told.contains("github") && !told.contains("numbers"),
             "{told}"
         );
+    }
+    assert!(servers.calls.lock().unwrap().is_empty());
+}
+
+#[test]
+fn credential_for_some_skills_has_no_other_tools() {
+    let (catalog, _, servers) = setup(2);
+    let mut actor = agent();
+    actor.permissions.skills = Some(Arc::from(["lib/triage".to_owned()]));
+    assert!(listed(&catalog, &actor, None).is_empty());
+    for (name, arguments, code) in [
+        (
+            "tool_search",
+            json!({ "query": "issues" }),
+            ErrorCode::ToolNotFound,
+        ),
+        // A name that it knows from somewhere leads nowhere.
+        (
+            "github__list_issues",
+            json!({ "repo": "x" }),
+            ErrorCode::ConnectionNotFound,
+        ),
+    ] {
+        let request = Request::new(&[Profile::Standard], name, object(arguments), &actor);
+        let error = now(catalog.call(request)).unwrap_err();
+        assert_eq!(error.code(), code, "{name}");
     }
     assert!(servers.calls.lock().unwrap().is_empty());
 }

@@ -124,3 +124,33 @@ fn settings_that_are_missing_have_their_path() {
         format!("defaults (create {path} to change them)")
     );
 }
+
+#[test]
+fn connections_that_cannot_be_used_are_reported() {
+    let fixture = Fixture::with_skills();
+    assert!(checks(&fixture, "connections", 0).is_empty());
+    fixture.write(
+        "home/config.toml",
+        "[accounts]\nconnections = [\"one\", \"lost\"]\n",
+    );
+    let add = ["connection", "add", "one", "--", "python3", "x"];
+    fixture.gongfu(add).good();
+    let found = checks(&fixture, "connections", 0);
+    assert_eq!(text_at(&found[0], "/status"), "warn");
+    let said = text_at(&found[0], "/message");
+    assert!(
+        said.starts_with("1 connection, 1 of them for users; ") && said.contains("`lost`"),
+        "{said}"
+    );
+    assert_eq!(found[0]["details"].as_array().unwrap().len(), 2);
+    fixture.write("home/config.toml", "");
+    let found = checks(&fixture, "connections", 0);
+    assert_eq!(
+        text_at(&found[0], "/message"),
+        "1 connection; `one` waits for your approval"
+    );
+    assert_eq!(text_at(&found[0], "/fix"), "gongfu connection approve NAME");
+    fixture.write("home/connections.json", "{\"connections\": {\"two\": {}}}");
+    let found = checks(&fixture, "connections", 0);
+    assert!(text_at(&found[0], "/message").contains("`two`"));
+}

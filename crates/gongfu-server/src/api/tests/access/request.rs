@@ -76,6 +76,8 @@ impl Fixture {
                 json!({ "a": 1 }),
             ),
             "skill_upload" => ("/api/v1/skills/upload".to_owned(), Value::Null),
+            "connection_list" => with_path("/api/v1/connections".to_owned()),
+            "connection_read" => with_path("/api/v1/connections/echo".to_owned()),
             "approval_list" => with_path("/api/v1/approvals".to_owned()),
             "approval_answer" => (
                 format!("/api/v1/approvals/{}", self.approval),
