@@ -7,7 +7,7 @@ import secrets
 import urllib.parse
 from typing import Any
 
-from account_site import ASKER, Answer, Probe, Site, User
+from account_site import ASKER, REMEMBERING, Answer, Probe, Site, User
 
 PROFILES = ["standard", "agentskills", "autosnippet", "skills", "read_skill"]
 META = "io.modelcontextprotocol"
@@ -168,6 +168,8 @@ def requests(
     for parameter in operation.get("parameters", []):
         name = parameter["name"]
         known["path"] = ["plan.md"]
+        if family == "connections":
+            known["name"] = [REMEMBERING]
         value = owner.ids[ids[family]] if name == "id" else (known.get(name) or ["x"])[0]
         if parameter["in"] == "path":
             target = target.replace("{" + name + "}", urllib.parse.quote(str(value)))

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BINARIES = [REPOSITORY / "target" / build / "gongfu" for build in ("release", "debug")]
+# The connection to a server that remembers what it was told in its session.
+REMEMBERING = "memory"
 # Stands in bodies for the name of the one who asks.
 ASKER = "the-asker"
 
@@ -145,13 +148,29 @@ class Home:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        return {"GONGFU_HOME": str(self.path), "HOME": str(self.folder)}
+        return {"GONGFU_HOME": str(self.path), "HOME": str(self.folder), "GONGFU_STANDALONE": "1"}
 
     def make(self, settings: str = "") -> Home:
         """Creates it; requests are not limited."""
         self.path.mkdir(mode=0o700)
         (self.path / "config.toml").write_text(f"[accounts]\nrequest_limits = false\n{settings}")
         return self
+
+    def offer(self) -> Home:
+        """Offers users a connection whose server remembers what each told it; to be called after `make`."""
+        script = REPOSITORY / "scripts" / "remembering_server.py"
+        entry = {"command": sys.executable, "args": [str(script)], "tools": ["recall", "remember"]}
+        file = self.path / "connections.json"
+        file.write_text(json.dumps({"connections": {REMEMBERING: entry}}))
+        file.chmod(0o600)
+        with (self.path / "config.toml").open("a") as settings:
+            settings.write(f'connections = ["{REMEMBERING}"]\n')
+        self.command("connection", "approve", REMEMBERING, "--yes")
+        return self
+
+    @property
+    def offers(self) -> bool:
+        return (self.path / "connections.json").exists()
 
     def command(self, *arguments: str, text: str = "") -> str:
         """Runs gongfu, and returns what it prints."""
@@ -214,6 +233,8 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     site.send(Probe("ask", "ask", "POST", "/api/v1/tools/file_write", hook_write), user)
     asked = done("GET", "/api/v1/approvals", None, person=True)
     user.ids["approval"] = asked["items"][0]["id"]
+    if home.offers:
+        done("POST", f"/api/v1/tools/{REMEMBERING}__remember", {"note": secret})
     user.ids["token"] = done("POST", "/api/v1/tokens", {"name": f"spare {user.word}"}, person=True)["id"]
     spare = User(f"{user.name}-{user.word}", user.word, user.secret)
     user.ids["user"] = home.add_user(spare)

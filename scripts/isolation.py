@@ -9,7 +9,8 @@ otherwise it is void and listed. Names of what a user has carry one random word 
 to the other may hold them, whatever its status. The other asks first, so that a change by them would fail the owner's.
 
 Ann, bob and carl each have skills and a team of their own; carl is a member of ann's, too. Bob asks for what ann and her
-team have, carl for what ann has, and ann for what carl and his team have. A last round gives bob the credentials of ann,
+team have, carl for what ann has, and ann for what carl and his team have. The operator offers a server that remembers what it
+was told, and each has told it a secret. A last round gives bob the credentials of ann,
 and has to find leaks.
 
 Prints the number of probes, void ones and leaks. Exits 1 on a leak, if more than 2 % are void, when nothing ran, and when
@@ -64,7 +65,7 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe], kept: list[Us
 def check(gongfu: Path, asker: str, is_planted: bool = False) -> Outcome:
     """Starts a server with three users and their teams, and asks for what others have as one of them."""
     with tempfile.TemporaryDirectory() as folder:
-        home = Home(gongfu, Path(folder)).make('registration = "invited"\n')
+        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer()
         users = {name: User(name) for name in ("ann", "bob", "carl")}
         ann, carl, other = users["ann"], users["carl"], users[asker]
         for user in users.values():

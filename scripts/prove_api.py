@@ -77,7 +77,7 @@ def run(tool: Path, site: Site, who: User, seed: int, folder: Path, is_ending: b
 def prove(gongfu: Path, tool: Path, seed: int, kind: str) -> tuple[bool, set[tuple[str, str]], set[tuple[str, str]]]:
     """A run on a server of its own: whether it's good, the operations that succeeded, and all of them."""
     with tempfile.TemporaryDirectory(prefix="gongfu-api-") as name:
-        home = Home(gongfu, Path(name)).make(SETTINGS)
+        home = Home(gongfu, Path(name)).make(SETTINGS).offer()
         admin, user, watcher = User("ann"), User("bob"), User("zed")
         home.add_user(admin, "--admin")
         home.add_user(user)

@@ -183,7 +183,7 @@ def last_probes(owner: User) -> list[Probe]:
 
 def check(gongfu: Path, is_planted: bool, is_short: bool) -> tuple[Outcome, list[str]]:
     with tempfile.TemporaryDirectory(prefix="gongfu-refusals-") as folder:
-        home = Home(gongfu, Path(folder)).make('registration = "invited"\n')
+        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer()
         cast = Cast().make(home)
         with Server(gongfu, "serve", "--accounts", variables=home.variables, folder=home.folder) as server:
             site = Site(server.url)

@@ -7,8 +7,9 @@ The servers are server-everything and server-filesystem (npm) and mcp-server-git
 They are connected from a YAML file and from a JSON file that the environment names, and imported from the files of Claude
 Code, VS Code (with an input) and Codex; then approved. Each server is asked directly first: its tools have to be listed,
 and several of them called, with the same answer on every surface: MCP over standard input and output and over HTTP, the
-command line, and REST where a server of one person has it. A tool that says that it may destroy something needs a person, and only on the command line there is
-one. Over MCP, the progress of a call has to arrive before its answer, and an image as it was sent.
+command line, and REST of a server with accounts, whose operator offers them to a user. A tool that says that it may destroy
+something needs a person, and only on the command line there is one. Over MCP, the progress of a call has to arrive before its
+answer, and an image as it was sent. Over REST, the connections have to be listed with their tools.
 
 Prints a table: tools listed and calls that were answered rightly. `--short` connects by YAML and from VS Code alone. Exits
 1 when anything differs, and when a wrong answer that is planted isn't noticed.
@@ -38,6 +39,8 @@ from surfaces import PROGRESS, Commands, Rest, Result, Stdio, Surface, Web, plai
 # The value of the input of VS Code, which is a variable of that name.
 INPUT, TOKEN = "input:token", "a b ü"
 NEEDS_PERSON = "APPROVAL_REQUIRED"
+# The connections to the servers, which are offered to users as well.
+NAMES = ["everything", "files", "git"]
 # The capabilities that gongfu offers to servers: with them, they may have more tools.
 OFFERED = {"elicitation": {"form": {}, "url": {}}}
 
@@ -70,7 +73,7 @@ class World:
         (folder / "user").mkdir(parents=True)
         self.variables = {**variables, "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home")}
         # Every tool is listed, however many there are.
-        self.write("home/config.toml", "[tools]\nbudget = 100000000\n")
+        self.write("home/config.toml", f"[tools]\nbudget = 100000000\n[accounts]\nconnections = {json.dumps(NAMES)}\n")
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([self.gongfu, *words], env=self.variables, cwd=self.folder, capture_output=True, text=True, timeout=90)
@@ -80,6 +83,12 @@ class World:
         if run.returncode:
             raise AssertionError(f"gongfu {' '.join(words)}: {run.stdout}{run.stderr}")
         return run.stdout
+
+    def user(self) -> str:
+        """The token of a new user of a server with accounts."""
+        add = [self.gongfu, "user", "add", "ann", "--email", "ann@example.com", "--password-stdin"]
+        subprocess.run(add, env=self.variables, cwd=self.folder, input="four unrelated words", capture_output=True, text=True, check=True)
+        return self.good("token", "create", "--user", "ann", "--name", "ann", "--quiet").strip()
 
     def write(self, path: str, text: str) -> Path:
         file = self.folder / path
@@ -205,12 +214,12 @@ def proved(way: str, world: World, servers: list[Real]) -> list[str]:
     WAYS[way](world, servers)
     for server in servers:
         world.good("connection", "approve", server.name, "--yes")
+    token = world.user()
     with StdioClient([str(world.gongfu), "mcp"], world.variables, world.folder) as client, Server(
         world.gongfu, "serve", variables=world.variables, folder=world.folder
-    ) as web:
-        surfaces: list[Surface] = [Stdio(client), Web(web.url), Commands(world.run)]
-        rest = Rest(web.url)
-        surfaces += [rest] if rest.is_there() else []
+    ) as web, Server(world.gongfu, "serve", "--accounts", variables=world.variables, folder=world.folder) as site:
+        rest = Rest(site.url, token)
+        surfaces: list[Surface] = [Stdio(client), Web(web.url), Commands(world.run), rest]
         for surface in surfaces:
             listed, cells = surface.tools(), []
             for server in servers:
@@ -227,12 +236,11 @@ def proved(way: str, world: World, servers: list[Real]) -> list[str]:
                 if not steps or steps != sorted(steps) or steps[-1] < PROGRESS[1]["steps"] - 1:
                     problems.append(f"{way}, {surface.name}: the progress of a call was told as {steps}")
             print(f"{way:<15} {surface.name:<13} {'   '.join(cells)}   {progress}", flush=True)
+        problems += [f"{way}, {rest.name}: {line}" for line in rest.connections(NAMES)]
         channel = TOKEN if way == "of VS Code" else "stable"
         if f'"CHANNEL": "{channel}"' not in surfaces[0].call("everything__get-env", {})["text"]:
             problems.append(f"{way}: the server doesn't get the variable of its entry")
         if way == next(iter(WAYS)):
-            if len(surfaces) == 3:
-                print(f"{way:<15} {rest.name:<13} not there: only `gongfu serve --accounts` has it, and its users have no connections")
             planted = surfaces[0].call("everything__get-sum", {"a": 2, "b": 41})
             if planted == servers[0].answers[1]:
                 problems.append("a wrong answer that is planted isn't noticed")

@@ -111,20 +111,20 @@ class Web(Surface):
 
 
 class Rest(Surface):
+    """REST of a server with accounts, as an agent of a user."""
+
     name = "REST"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str) -> None:
         self.address = url.removeprefix("http://").removesuffix("/mcp")
+        self.headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
 
     def send(self, method: str, path: str, body: Any = None) -> Result:
         connection = http.client.HTTPConnection(self.address, timeout=ANSWER)
-        connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), {"content-type": "application/json"})
+        connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), self.headers)
         answer = json.loads(connection.getresponse().read())
         connection.close()
         return answer
-
-    def is_there(self) -> bool:
-        return "items" in self.send("GET", "/tools")
 
     def tools(self) -> list[str]:
         return [tool["name"] for tool in self.send("GET", "/tools")["items"]]
@@ -134,6 +134,20 @@ class Rest(Surface):
         if "code" in answer:
             return {"code": answer["code"]}
         return {"text": answer["text"], "blocks": answer.get("blocks", []), "data": answer.get("data"), "failed": answer.get("is_error", False)}
+
+
+    def connections(self, names: list[str]) -> list[str]:
+        """Everything that is wrong with how these connections are shown after calls of their tools."""
+        listed = self.send("GET", "/connections")["items"]
+        wrong = [f"{one['name']} is {one['state']}: {one['reason']}" for one in listed if one["state"] != "READY"]
+        if sorted(one["name"] for one in listed) != sorted(names):
+            wrong.append(f"lists the connections {listed}")
+        for one in listed:
+            tools = self.send("GET", f"/connections/{one['name']}")["tools"]
+            known = [tool for tool in self.tools() if tool.startswith(f"{one['name']}__")]
+            if [tool["name"] for tool in tools] != known or len(tools) != one["tool_count"]:
+                wrong.append(f"{one['name']}: shows {tools}, not {known}")
+        return wrong
 
 
 class Commands(Surface):

@@ -69,6 +69,8 @@ def lead(case: Any, name: str) -> None:
         given["path"] = "notes.md"
     if "/invitations/{id}" in path:
         given["id"] = invitation(team())["id"]
+    if "/connections/{name}" in path:
+        given["name"] = "memory"
     if "{user}" in path:
         given["user"] = OTHER
         send("PUT", f"/api/v1/admin/teams/{given['team']}/members/{OTHER}", {"role": "member"}, ADMIN)
@@ -89,7 +91,7 @@ def before_call(_: Any, case: Any, __: dict[str, Any]) -> None:
     if case.meta.phase.name == "stateful":
         return
     name = operation(case)
-    paths = ("{team}", "/skills/{id}", "/grants/{id}")
+    paths = ("{team}", "/skills/{id}", "/grants/{id}", "/connections/{name}")
     is_about = any(part in case.operation.path for part in paths) or name in ("team_join", "grant_create")
     if is_about and (case.body is None or isinstance(case.body, dict) or "{team}" in case.operation.path):
         case.path_parameters = case.path_parameters or {}
