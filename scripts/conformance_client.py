@@ -2,7 +2,7 @@
 """gongfu as the client that the official conformance suite tests: `conformance_client.py URL`.
 
 Does what a person does with a server they heard of: adds a connection, approves it, signs in where the server asks for
-that, and has a client call each tool through `gongfu mcp`. The suite starts it once for each scenario. GONGFU names the
+that, and has a client call each tool through `gongfu mcp`, or read each skill. The suite starts it once for each scenario. GONGFU names the
 program.
 """
 
@@ -25,6 +25,9 @@ NAME = "tested"
 # How often a person signs in again because the server asks for more.
 SIGN_INS = 3
 TIMEOUT = 25.0
+# The scenarios about skills; in this one nobody loads any.
+SKILLS = "sep-2640-client-"
+NO_LOAD = "sep-2640-client-no-prefetch"
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -141,6 +144,23 @@ def calls() -> list[dict[str, Any]]:
     return wanted
 
 
+def read_skills(loads: bool) -> list[str]:
+    """Looks at the skills of the server as a client does: lists and finds them, and then loads each, and reads its files,
+    whatever came of that."""
+    listed = json.loads(gongfu("skill", "list", "--json").stdout)
+    skills = [skill["full_name"] for skill in listed if skill["full_name"].startswith(f"{NAME}/")]
+    mcp = Client()
+    mcp.ask("tools/call", name="skill_search", arguments={"query": "documents"})
+    mcp.ask("resources/list")
+    for skill in skills if loads else []:
+        mcp.ask("tools/call", name="skill_load", arguments={"skill_name": skill})
+        files = mcp.ask("tools/call", name="skill_read", arguments={"skill_name": skill})
+        for file in files["structuredContent"]["files"]:
+            mcp.ask("tools/call", name="skill_read", arguments={"skill_name": skill, "path": file["path"]})
+    mcp.close()
+    return skills
+
+
 def main() -> int:
     url = sys.argv[-1]
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
@@ -164,6 +184,10 @@ def main() -> int:
                 return 1
         if approved.returncode != 0:
             return 1
+        if scenario.startswith(SKILLS):
+            skills = read_skills(scenario != NO_LOAD)
+            print(f"{scenario}: {skills}", file=sys.stderr)
+            return 0 if skills else 1
         wanted = calls()
         mcp = Client()
         for call in wanted:

@@ -7,6 +7,8 @@ mod health;
 mod name;
 mod pin;
 mod reading;
+mod skill;
+mod skill_pin;
 mod variable;
 
 use std::collections::BTreeMap;
@@ -19,6 +21,8 @@ pub use health::{Fault, Health, Outcome, State};
 pub use name::{ConnectionName, ConnectionNameError, permission, wire_name};
 pub use pin::{ConnectionPin, PinnedTool, Verdict};
 pub use reading::{Entry, FileKind, Mistake, Reading, read};
+pub use skill::{LeftOut, OfferedFile, OfferedSkill, SkillList, SkillOffer, same_fields};
+pub use skill_pin::{PinnedSkill, SkillPin, SkillVerdict};
 pub use variable::{MissingVariable, expand};
 
 use crate::capability::Safety;

@@ -42,6 +42,8 @@ pub enum SourceKind {
     System,
     /// Comes with gongfu.
     BuiltIn,
+    /// Offered by another MCP server: it takes no name from a source before it.
+    Server,
     /// A conventional folder of a project that nobody trusted yet: it takes no name from another source.
     Untrusted,
 }
@@ -56,7 +58,7 @@ pub struct Source {
     pub id: Arc<str>,
     /// Its kind.
     pub kind: SourceKind,
-    /// The folder, for people.
+    /// The folder, for people; of a server, the name of its connection.
     pub root: String,
     /// The project that it belongs to, if it belongs to one.
     pub project: Option<Arc<str>>,
@@ -94,6 +96,13 @@ impl FindingCount {
     /// All of them.
     pub fn total(&self) -> usize {
         self.errors + self.warnings + self.infos
+    }
+}
+
+impl Source {
+    /// Returns true if its skills come from somebody whom the person doesn't trust with names.
+    fn is_strange(&self) -> bool {
+        matches!(self.kind, SourceKind::Server | SourceKind::Untrusted)
     }
 }
 
@@ -182,8 +191,8 @@ pub struct Library {
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
-    /// The ids of the sources of a project that nobody trusted yet.
-    untrusted: HashSet<Arc<str>>,
+    /// The ids of the sources of other servers, and of projects that nobody trusted yet.
+    strange: HashSet<Arc<str>>,
     /// The folded names of the folders of one's own skills that can't be loaded.
     broken: HashSet<String>,
     uses: Arc<UseCounts>,
@@ -218,11 +227,10 @@ pub enum ResolveError {
 impl Library {
     /// Puts a library together from skills in order of precedence.
     pub fn new(sources: Vec<Source>, skills: Vec<Arc<Skill>>, unloadable: Vec<Unloadable>) -> Self {
-        let is_untrusted = |source: &&Source| source.kind == SourceKind::Untrusted;
-        let untrusted = sources.iter().filter(is_untrusted);
+        let strange = sources.iter().filter(|source| source.is_strange());
         let mut library = Self {
             broken: broken(&sources, &unloadable),
-            untrusted: untrusted.map(|source| Arc::clone(&source.id)).collect(),
+            strange: strange.map(|source| Arc::clone(&source.id)).collect(),
             sources,
             unloadable,
             by_full_name: HashMap::with_capacity(skills.len()),
@@ -242,6 +250,24 @@ impl Library {
         }
         library.skills = skills;
         library
+    }
+
+    /// The same library with the skills of other servers, which come before those of projects that nobody trusted yet.
+    #[must_use]
+    pub fn with_servers(&self, sources: Vec<Source>, skills: Vec<Arc<Skill>>) -> Self {
+        let (mut all_sources, mut all_skills) = (self.sources.clone(), self.skills.clone());
+        let is_untrusted = |source: &Source| source.kind == SourceKind::Untrusted;
+        let behind = all_sources.iter().position(is_untrusted);
+        let untrusted = all_sources.split_off(behind.unwrap_or(all_sources.len()));
+        let ids: HashSet<&str> = untrusted.iter().map(|source| &*source.id).collect();
+        let behind = all_skills
+            .iter()
+            .position(|skill| ids.contains(&*skill.source));
+        let untrusted_skills = all_skills.split_off(behind.unwrap_or(all_skills.len()));
+        all_sources.extend(sources.into_iter().chain(untrusted));
+        all_skills.extend(skills.into_iter().chain(untrusted_skills));
+        Self::new(all_sources, all_skills, self.unloadable.clone())
+            .with_uses(Arc::clone(&self.uses))
     }
 
     /// The same library, as this state of it.
@@ -284,9 +310,16 @@ impl Library {
         source.project.as_ref().filter(|_| !self.is_own(skill))
     }
 
-    /// Returns whether a skill comes from no project that nobody trusted yet.
+    /// The connection whose server offers a skill, if one does.
+    pub fn connection(&self, skill: &Skill) -> Option<&str> {
+        let mut sources = self.sources.iter();
+        let source = sources.find(|source| source.id == skill.source)?;
+        (source.kind == SourceKind::Server).then_some(&*source.root)
+    }
+
+    /// Returns whether a skill comes from no other server, and from no project that nobody trusted yet.
     pub fn is_own(&self, skill: &Skill) -> bool {
-        !self.untrusted.contains(&skill.source)
+        !self.strange.contains(&skill.source)
     }
 
     /// Returns the skills that can't be loaded or were left out.
@@ -428,7 +461,7 @@ impl Library {
         enabled.next().or(rivals.first()).copied()
     }
 
-    /// The skills that may hold a bare name: one's own, and only without one those of a project that isn't trusted.
+    /// The skills that may hold a bare name: one's own, and only without one those of strangers.
     fn rivals(&self, name: &str) -> Vec<&Arc<Skill>> {
         let mut rivals = self.answering(name);
         let is_taken = rivals.iter().any(|skill| self.is_own(skill));

@@ -1,6 +1,8 @@
 //! The records of pins: one for each connection that a person approved.
 
-use crate::connection::{Connection, ConnectionName, ConnectionPin, Definition, PinnedTool};
+use crate::connection::{
+    Connection, ConnectionName, ConnectionPin, Definition, OfferedSkill, PinnedTool, SkillPin,
+};
 use crate::port::{
     PortError, RecordKey, Records, Timestamp, Version, read_newer_record, read_record,
     update_record,
@@ -55,12 +57,59 @@ pub async fn approve(
     .await
 }
 
-/// Removes the pin of a connection; answers whether there was one.
+/// Reads the approval of a connection's skills with its version; `None` where that is the known one.
 ///
 /// # Errors
-/// The record can't be read or removed.
+/// The record can't be read; nothing is approved then.
+pub async fn read_newer_skills(
+    records: &dyn Records,
+    name: &ConnectionName,
+    known: Option<&Version>,
+) -> Result<Option<(SkillPin, Option<Version>)>, PortError> {
+    read_newer_record(records, &skill_key(name)?, known).await
+}
+
+/// Approves these skills of a connection, in place of the former ones.
+///
+/// # Errors
+/// The record can't be read or written.
+pub async fn approve_skills(
+    records: &dyn Records,
+    connection: &Connection,
+    skills: Vec<OfferedSkill>,
+) -> Result<(), PortError> {
+    let pin = SkillPin::new(&connection.target, skills);
+    let key = skill_key(&connection.name)?;
+    update_record(records, &key, |known: &mut SkillPin| {
+        *known = pin.clone();
+    })
+    .await
+}
+
+/// Ends the approval of skills that a server offers no longer in the approved form; answers whether that changed
+/// anything.
+///
+/// # Errors
+/// The record can't be read or written.
+pub async fn end_skills(
+    records: &dyn Records,
+    name: &ConnectionName,
+    offered: &[OfferedSkill],
+) -> Result<bool, PortError> {
+    let key = skill_key(name)?;
+    update_record(records, &key, |known: &mut SkillPin| known.end(offered)).await
+}
+
+/// Removes the approvals of a connection; answers whether there was one.
+///
+/// # Errors
+/// A record can't be read or removed.
 pub async fn remove(records: &dyn Records, name: &ConnectionName) -> Result<bool, PortError> {
-    let key = key(name)?;
+    let had_skills = remove_record(records, skill_key(name)?).await?;
+    Ok(remove_record(records, key(name)?).await? || had_skills)
+}
+
+async fn remove_record(records: &dyn Records, key: RecordKey) -> Result<bool, PortError> {
     let Some(record) = records.get(&key).await? else {
         return Ok(false);
     };
@@ -70,4 +119,8 @@ pub async fn remove(records: &dyn Records, name: &ConnectionName) -> Result<bool
 
 fn key(name: &ConnectionName) -> Result<RecordKey, PortError> {
     Ok(RecordKey::new(format!("connections/{name}"))?)
+}
+
+fn skill_key(name: &ConnectionName) -> Result<RecordKey, PortError> {
+    Ok(RecordKey::new(format!("connection-skills/{name}"))?)
 }

@@ -110,6 +110,8 @@ error_codes! {
     ConnectionNotFound = "CONNECTION_NOT_FOUND", 404, 1;
     /// A person has to approve the connection, or a tool of it, first.
     ConnectionNotApproved = "CONNECTION_NOT_APPROVED", 403, 1;
+    /// A file of another MCP server's skill isn't the one that a person approved.
+    SkillUnverified = "SKILL_UNVERIFIED", 409, 1;
     /// A person has to sign in at another MCP server first.
     SignInRequired = "SIGN_IN_REQUIRED", 403, 1;
     /// Another MCP server doesn't work right now.

@@ -125,30 +125,7 @@ fn result(answer: ServerAnswer) -> ToolResult {
 
 /// Why a connection can't be used by a call.
 pub(crate) fn refusal(connection: &ConnectionName, error: &PortError, call: &Call) -> ToolError {
-    let connection = connection.to_string();
-    let (reason, has_account) = (error.to_string(), call.space.has_account());
-    match error {
-        PortError::NotFound => Problem::ConnectionUnknown {
-            name: connection,
-            nearest: Vec::new(),
-        },
-        PortError::Denied(_) => Problem::ConnectionNotApproved {
-            connection,
-            reason,
-            has_account,
-        },
-        PortError::OutOfReach(_) => Problem::SignInRequired {
-            connection,
-            reason,
-            has_account,
-        },
-        _ => Problem::ServerUnavailable {
-            connection,
-            reason,
-            has_account,
-        },
-    }
-    .error()
+    Problem::of_server(connection.as_str(), error, call.space.has_account()).error()
 }
 
 /// The entries of a server's tools.

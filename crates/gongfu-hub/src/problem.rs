@@ -117,6 +117,8 @@ problems! {
     ConnectionNotApproved { connection: String, reason: String, has_account: bool } = ConnectionNotApproved;
     SignInRequired { connection: String, reason: String, has_account: bool } = SignInRequired;
     ServerUnavailable { connection: String, reason: String, has_account: bool } = ServerUnavailable;
+    SkillUnverified { skill: String, connection: String, reason: String } = SkillUnverified;
+    SkillOfServer { skill: String, connection: String } = CommandBlocked;
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;
@@ -211,6 +213,32 @@ impl Problem {
         Self::FilePath {
             path: path.to_owned(),
             reason: why.to_string(),
+        }
+    }
+
+    /// Why the server of a connection can't be used.
+    pub fn of_server(connection: &str, why: &PortError, has_account: bool) -> Self {
+        let (connection, reason) = (connection.to_owned(), why.to_string());
+        match why {
+            PortError::NotFound => Self::ConnectionUnknown {
+                name: connection,
+                nearest: Vec::new(),
+            },
+            PortError::Denied(_) => Self::ConnectionNotApproved {
+                connection,
+                reason,
+                has_account,
+            },
+            PortError::OutOfReach(_) => Self::SignInRequired {
+                connection,
+                reason,
+                has_account,
+            },
+            _ => Self::ServerUnavailable {
+                connection,
+                reason,
+                has_account,
+            },
         }
     }
 

@@ -71,13 +71,29 @@ pub(crate) async fn skill_with_unlisted(call: &Call, name: &str) -> Result<Arc<S
 /// A skill with the files that the library doesn't list.
 ///
 /// # Errors
-/// Its folder can't be read.
+/// Its folder can't be read, or it has none.
 pub(crate) async fn with_unlisted(
     call: &Call,
     skill: &Arc<Skill>,
 ) -> Result<Arc<Skill>, ToolError> {
+    check_local(call, skill).await?;
     let skill = call.space.skills().with_unlisted(skill).await;
     skill.map_err(|error| Problem::broken("the folder of the skill", &error).error())
+}
+
+/// Refuses a skill of another server, of which nothing is run: a person approved it to be read.
+///
+/// # Errors
+/// It is one, or the library can't be read.
+pub(crate) async fn check_local(call: &Call, skill: &Skill) -> Result<(), ToolError> {
+    let library = library(call).await?;
+    library.connection(skill).map_or(Ok(()), |connection| {
+        let problem = Problem::SkillOfServer {
+            skill: skill.full_name.to_string(),
+            connection: connection.to_owned(),
+        };
+        Err(problem.error())
+    })
 }
 
 /// Checks that a source is there.
@@ -279,8 +295,28 @@ pub async fn file(call: &Call, skill: &Skill, path: &SkillPath) -> Result<Vec<u8
             reason,
         }
         .error()),
-        Err(error) => Err(Problem::broken("reading the skill", &error).error()),
+        Err(error) => Err(unreadable(call, skill, &error).await),
     }
+}
+
+/// Why a file can't be read that is there: one of another server's skill may have to be fetched, and must be the one
+/// that a person approved.
+async fn unreadable(call: &Call, skill: &Skill, error: &PortError) -> ToolError {
+    let library = call.space.skills().library().await.ok();
+    let connection = library.as_ref();
+    let connection = connection.and_then(|library| library.connection(skill));
+    let problem = match (error, connection) {
+        (PortError::Conflict(reason), connection) => Problem::SkillUnverified {
+            skill: skill.full_name.to_string(),
+            connection: connection.unwrap_or(&skill.source).to_owned(),
+            reason: reason.clone(),
+        },
+        (error, Some(connection)) => {
+            Problem::of_server(connection, error, call.space.has_account())
+        }
+        (error, None) => Problem::broken("reading the skill", error),
+    };
+    problem.error()
 }
 
 /// The SKILL.md of a skill as text, for somebody who is going to follow it: that is a use of the skill.

@@ -10,6 +10,7 @@ pub mod check;
 mod copy;
 pub mod fix;
 mod index;
+mod joined;
 mod left_out;
 mod local;
 mod reading;
@@ -26,6 +27,7 @@ pub use account::{
     AccountSkills, SharedSkills, Shares, StoreLimits, StoreParts, StoredSkills, WeakSkills,
     changed_by_hand, contents_of,
 };
+pub use joined::JoinedSkills;
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;
 pub use trust::TrustRecord;

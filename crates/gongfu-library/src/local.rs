@@ -24,6 +24,7 @@ use gongfu_core::port::{
     ready,
 };
 use gongfu_core::skill::{SkillName, SkillPath};
+use gongfu_core::switches::Switches;
 use gongfu_core::trust::Trusts;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
@@ -67,6 +68,8 @@ pub struct LocalSkills {
     state: Mutex<State>,
     /// The roots of the last look, by the ids of their places: reading a file doesn't wait for a look.
     open: Mutex<Vec<(Arc<str>, Arc<Root>)>>,
+    /// The switches of the last look.
+    last_switches: Mutex<Switches>,
     /// Held by the request that looks.
     looking: tokio::sync::Mutex<()>,
     /// The last answer, while watches are made.
@@ -93,6 +96,7 @@ impl LocalSkills {
             clock,
             state: Mutex::new(state),
             open: Mutex::default(),
+            last_switches: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             reported: Sender::new(Revision::default()),
@@ -285,6 +289,7 @@ impl LocalSkills {
             self.watch_ancestors(state);
         }
         state.watch.switches_changed = false;
+        held(&self.last_switches).clone_from(&switches);
         state.switches = switches;
         let first = state.looked.is_none();
         if first {
@@ -341,6 +346,19 @@ impl LocalSkills {
         root.below(&skill.folder).map_err(disk::port_error)
     }
 
+    /// The switches of the last look, without waiting for one.
+    pub(crate) fn last_switches(&self) -> Switches {
+        held(&self.last_switches).clone()
+    }
+
+    /// Enables or disables the skill of an identity; answers whether that changed anything.
+    pub(crate) async fn switch(&self, identity: &str, enabled: bool) -> Result<bool, PortError> {
+        let changed = self.switches.set(identity, enabled).await;
+        self.lock().watch.switches_changed = true;
+        self.look_again();
+        changed
+    }
+
     /// The identity of a skill in the switches.
     fn switch_key<'a>(&self, skill: &'a Skill) -> &'a str {
         let state = self.lock();
@@ -389,10 +407,7 @@ impl SkillStore for LocalSkills {
     fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
         Box::pin(async move {
             self.root_of(skill)?;
-            let changed = self.switches.set(self.switch_key(skill), enabled).await;
-            self.lock().watch.switches_changed = true;
-            self.look_again();
-            changed
+            self.switch(self.switch_key(skill), enabled).await
         })
     }
 

@@ -102,8 +102,11 @@ impl Request<'_> {
     /// The beginning of a skill's text.
     async fn beginning(&self, skill: &Skill) -> Option<Vec<u8>> {
         let file = group::document(skill)?;
-        let reading = self.skills.read(skill, &file.path, SNIPPET_SOURCE);
-        let mut content = reading.await.ok()?;
+        let reading = self.skills.glance(skill, &file.path, SNIPPET_SOURCE);
+        // Of what would have to be fetched, the description is all.
+        let Some(mut content) = reading.await.ok()? else {
+            return Some(Vec::new());
+        };
         if content.is_cut() {
             // A character that was cut in half must not make the rest binary.
             let whole =
@@ -115,11 +118,15 @@ impl Request<'_> {
 
     /// The best snippet of a skill's text.
     fn snippet(&self, skill: &Skill, content: &[u8], weights: &[(&str, f32)]) -> Option<String> {
-        let body = document::body(content)?;
         let best = |text: &str| {
             let text = composed(text);
             self.words
                 .with(|words| snippet::best(&text, weights, words))
+        };
+        let body = if content.is_empty() {
+            String::new()
+        } else {
+            document::body(content)?
         };
         best(&body).or_else(|| best(&skill.description))
     }

@@ -33,6 +33,7 @@ pub(super) fn groups(library: &Library) -> Vec<Group> {
             SourceKind::Project | SourceKind::Untrusted | SourceKind::Environment => {
                 "project".to_owned()
             }
+            SourceKind::Server => format!("server {}", source.root),
             SourceKind::Account => format!("{ACCOUNT} {}", source.root),
             SourceKind::User | SourceKind::System | SourceKind::BuiltIn => "person".to_owned(),
         };

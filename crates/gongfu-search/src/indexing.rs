@@ -201,7 +201,7 @@ fn read(
     group: &Group,
     identities: &[u64],
 ) -> Vec<(u64, Terms)> {
-    let mut found: Vec<(u64, &Skill, Vec<u8>)> = Vec::new();
+    let mut found: Vec<(u64, &Skill, Option<Vec<u8>>)> = Vec::new();
     // One after the other: a look of the store uses every core, and would wait for threads that wait
     // for it.
     for identity in identities {
@@ -211,13 +211,17 @@ fn read(
         else {
             continue;
         };
-        let reading = place.skills.read(skill, &file.path, MAX_SKILL_FILE);
+        let reading = place.skills.glance(skill, &file.path, MAX_SKILL_FILE);
         if let Ok(content) = place.runtime.block_on(reading) {
-            found.push((*identity, skill, content.bytes));
+            found.push((*identity, skill, content.map(|content| content.bytes)));
         }
     }
-    let terms = |(identity, skill, bytes): (u64, &Skill, Vec<u8>)| {
+    let terms = |(identity, skill, bytes): (u64, &Skill, Option<Vec<u8>>)| {
         let name = skill.name.as_str();
+        let Some(bytes) = bytes else {
+            let text = SearchText::of_skill(skill);
+            return Some((identity, place.words.with(|words| Terms::of(&text, words))));
+        };
         if group::identity_of(name, Digest::of(&bytes)) != identity {
             return None;
         }

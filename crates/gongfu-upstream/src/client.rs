@@ -29,6 +29,8 @@ struct ClientState {
     askers: Mutex<BTreeMap<u64, Asker>>,
     /// Tells that the list of tools changed.
     tools: Notify,
+    /// Tells that the list of resources changed, and with it perhaps the skills.
+    resources: Notify,
 }
 
 /// A listener of progress, until it is dropped.
@@ -106,6 +108,16 @@ impl Client {
     pub(crate) fn tools_change(&self) {
         self.state.tools.notify_one();
     }
+
+    /// Waits until the list of resources changed.
+    pub(crate) async fn resources_changed(&self) {
+        self.state.resources.notified().await;
+    }
+
+    /// Tells that the list of resources changed.
+    pub(crate) fn resources_change(&self) {
+        self.state.resources.notify_one();
+    }
 }
 
 impl ClientHandler for Client {
@@ -149,6 +161,10 @@ impl ClientHandler for Client {
                 message: progress.message,
             });
         }
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.resources_change();
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -14,6 +14,7 @@ mod servers;
 mod session;
 mod shared;
 mod sign_in;
+mod skill;
 mod token;
 mod trouble;
 mod upstream;

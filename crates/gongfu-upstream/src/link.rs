@@ -1,5 +1,7 @@
 //! A connection: starts its server when it is needed, watches over it, and starts it again.
 
+mod skill;
+
 use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,6 +14,7 @@ use gongfu_core::port::{ConnectionStatus, Discovery, PortError, ServerAnswer, Se
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
+use self::skill::{LastSkills, with_changed_skills};
 use crate::call::CallError;
 use crate::room::{Guest, Place};
 use crate::session::Session;
@@ -48,6 +51,7 @@ pub(crate) struct Link {
     version: watch::Sender<u64>,
     /// All that decided which tools were listed last.
     seen: Mutex<Option<News>>,
+    skills: Mutex<Option<LastSkills>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
@@ -65,6 +69,7 @@ impl Link {
             calls: Semaphore::new(MAX_CALLS),
             version,
             seen: Mutex::default(),
+            skills: Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
@@ -101,6 +106,8 @@ impl Link {
 
     /// Notices what a person approved in another process.
     pub(crate) async fn look(&self) {
+        // What is new in it is told by that.
+        let _ = self.skill_pin().await;
         let Ok(now) = self.upstream.pin().await else {
             return;
         };
@@ -132,7 +139,10 @@ impl Link {
         let pin = self.upstream.pin().await?;
         let is_approved = self.upstream.is_covered(&pin);
         let tools = self.usable(&pin);
-        let (state, reason) = self.state(&pin);
+        let skills = self.skill_pin().await?;
+        let (state, reason) = with_changed_skills(self.state(&pin), &skills);
+        let usable = skills.usable(&self.connection().target);
+        let usable = usable.filter(|_| is_approved);
         let reason = match (is_approved, pin.target.is_empty()) {
             (true, _) => reason,
             (false, true) => Some("nobody has approved it yet".to_owned()),
@@ -145,6 +155,9 @@ impl Link {
             reason,
             is_approved,
             tools: tools.into_iter().map(|tool| tool.name).collect(),
+            skills: usable
+                .map(|pinned| pinned.skill.name().to_owned())
+                .collect(),
         })
     }
 
@@ -383,6 +396,7 @@ impl Link {
         let verdict = self.judge(&pin, &session);
         // A person may have approved something since the last look.
         self.update(|health| health.listed(&verdict));
+        let (skills, skill_verdict) = self.discover_skills(&session).await?;
         let (server, protocol) = session.server();
         let offered = session.offered.borrow().clone();
         Ok(Discovery {
@@ -391,6 +405,8 @@ impl Link {
                 .map(|tool| tool.definition.clone())
                 .collect(),
             verdict,
+            skills,
+            skill_verdict,
             server,
             protocol,
         })
@@ -502,6 +518,8 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 /// Watches over a session until it ends.
 async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
     let mut closing = link.closing.subscribe();
+    // They may have changed while it didn't run.
+    session.service.service().resources_change();
     let end = loop {
         tokio::select! {
             end = session.ended() => break Some(end),
@@ -519,6 +537,7 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
                 link.update(|health| health.listed(&verdict));
                 link.version.send_modify(|version| *version += 1);
             }
+            () = session.service.service().resources_changed() => link.skills_changed(&session).await,
             () = sleep(PROBE_INTERVAL) => {
                 link.look().await;
                 if link.unused() > IDLE {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
-    Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerSkills,
+    ServerTools, Servers, SignIn,
 };
 use tokio::sync::watch;
 
@@ -96,6 +96,26 @@ impl Servers for LocalServers {
             }
             Ok(all)
         })
+    }
+
+    fn skills(&self) -> Pending<'_, Vec<ServerSkills>> {
+        Box::pin(async move {
+            let mut all = Vec::new();
+            for (name, link) in &self.links {
+                match link.skills().await {
+                    Ok(skills) if skills.usable().next().is_some() => all.push(skills),
+                    Ok(_) => {}
+                    Err(error) => {
+                        tracing::warn!(connection = %name, %error, "its skills are left out");
+                    }
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
+        Box::pin(async move { self.link(name)?.fetch(uri).await })
     }
 
     fn changed(&self, since: u64) -> Pending<'_, u64> {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gongfu_core::connection::{PinnedTool, Url};
+use gongfu_core::connection::{PinnedTool, SkillOffer, Url};
 use gongfu_core::port::{Process, ProcessSpec, Processes};
 use gongfu_core::text::{clipped, visible};
-use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter};
+use rmcp::model::{
+    ClientRequest, PaginatedRequestParams, ProtocolVersion, ServerNotification, SubscriptionFilter,
+};
 use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -61,6 +63,8 @@ pub(crate) struct Session {
     pub(crate) approved: i64,
     /// Tells that no more calls come.
     released: Notify,
+    /// The skills that it offers, once somebody asked.
+    pub(crate) offered_skills: tokio::sync::Mutex<Option<Arc<SkillOffer>>>,
 }
 
 impl Session {
@@ -183,6 +187,7 @@ impl Session {
             place: None,
             approved: 0,
             released: Notify::new(),
+            offered_skills: tokio::sync::Mutex::default(),
         };
         session.list().await?;
         session.subscribe();
@@ -255,7 +260,7 @@ impl Session {
         Err(Trouble::Other(why))
     }
 
-    /// Asks a server of the newer revision to tell when its tools change; an older one does by itself.
+    /// Asks a server of the newer revision to tell when its tools or skills change; an older one does by itself.
     fn subscribe(&self) {
         let info = self.service.peer_info();
         if info.is_none_or(|info| info.protocol_version.has_initialize()) {
@@ -263,13 +268,21 @@ impl Session {
         }
         let peer = self.service.peer().clone();
         let client = self.service.service().clone();
+        let mut filter = SubscriptionFilter::builder().tools_list_changed();
+        if self.has_skills() {
+            filter = filter.resources_list_changed();
+        }
         tokio::spawn(async move {
-            let filter = SubscriptionFilter::builder().tools_list_changed().build();
-            let Ok(mut subscription) = peer.listen(filter).await else {
+            let Ok(mut subscription) = peer.listen(filter.build()).await else {
                 return;
             };
-            while let Ok(Some(_)) = subscription.next().await {
-                client.tools_change();
+            while let Ok(Some(notification)) = subscription.next().await {
+                match notification {
+                    ServerNotification::ResourceListChangedNotification(_) => {
+                        client.resources_change();
+                    }
+                    _ => client.tools_change(),
+                }
             }
         });
     }

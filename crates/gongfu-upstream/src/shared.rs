@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerTools,
-    Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerSkills,
+    ServerTools, Servers, SignIn,
 };
 use serde_json::Value;
 use tokio::net::UnixStream;
@@ -152,6 +152,24 @@ impl Servers for SharedServers {
             match self.ask(Ask::Tools, Listeners::default()).await {
                 Some(tools) => wire::decoded(tools?),
                 None => self.local.tools().await,
+            }
+        })
+    }
+
+    fn skills(&self) -> Pending<'_, Vec<ServerSkills>> {
+        // What a person approved is known without the process.
+        self.local.skills()
+    }
+
+    fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
+        Box::pin(async move {
+            let ask = Ask::Fetch {
+                name: name.clone(),
+                uri: uri.to_owned(),
+            };
+            match self.ask(ask, Listeners::default()).await {
+                Some(file) => Ok(wire::decoded::<wire::Bytes>(file?)?.into()),
+                None => self.local.fetch(name, uri).await,
             }
         })
     }

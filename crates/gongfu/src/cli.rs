@@ -113,9 +113,9 @@ pub(crate) enum Command {
     Client(ClientCommand),
     /// Add, approve and test connections to other MCP servers
     ///
-    /// The tools of an approved connection are in the list that your agents see, as `NAME__TOOL`. A server is started
-    /// when it is first needed. Nothing is started, and no tool is offered, that you haven't seen and approved; a tool
-    /// whose definition changes is hidden until you approve it again.
+    /// The tools of an approved connection are in the list that your agents see, as `NAME__TOOL`, and its skills in the
+    /// library, as `NAME/SKILL`. A server is started when it is first needed. Nothing is started, and no tool or skill is
+    /// offered, that you haven't seen and approved; one that changes is hidden until you approve it again.
     #[command(
         subcommand,
         alias = "connections",

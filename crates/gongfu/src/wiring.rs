@@ -8,8 +8,10 @@ use anyhow::Context as _;
 use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
+use gongfu_core::library::Library;
 use gongfu_core::port::{
-    Clock, LocalSpaces, Materialize, Records, Sandbox, Servers, SkillStore, Space, SpaceParts,
+    Blobs, Clock, LocalSpaces, Materialize, NoServers, PortError, Records, Sandbox, Servers,
+    SkillStore, Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
@@ -19,7 +21,7 @@ use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota, upstream};
 use gongfu_library::source::Settings;
-use gongfu_library::{LocalSkills, SwitchRecord, TrustRecord, built_in};
+use gongfu_library::{JoinedSkills, LocalSkills, SwitchRecord, TrustRecord, built_in};
 use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
@@ -48,6 +50,8 @@ pub(crate) struct Parts {
     pub(crate) space: Space,
     /// The same skills, to be watched and listed by their places.
     pub(crate) skills: Arc<LocalSkills>,
+    /// The same with those of other servers, where there are connections.
+    joined: Option<Arc<JoinedSkills>>,
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sandbox: Arc<Runner>,
@@ -71,6 +75,14 @@ impl Parts {
         tokio::time::sleep(SETTLING).await;
         if let Err(error) = search.prepare().await {
             tracing::debug!(%error, "search isn't ready yet");
+        }
+    }
+
+    /// The library as it is now, with the skills of other servers.
+    pub(crate) fn library(&self) -> Result<Arc<Library>, PortError> {
+        match &self.joined {
+            Some(all) => all.now(),
+            None => self.skills.current(),
         }
     }
 
@@ -214,8 +226,8 @@ fn parts_in(
     let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
     let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
     let skills = Arc::new(skills.with_trusts(trusts));
-    let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
-    let materialize: Arc<dyn Materialize> = Arc::<LocalSkills>::clone(&skills);
+    let blobs: Arc<dyn Blobs> = Arc::new(FileBlobs::new(home.clone()));
+    let (joined, store, materialize) = stores(&skills, servers.as_ref(), &blobs, &clock);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
     let layers = Arc::new(FileLayers::new(
         home.clone(),
@@ -223,8 +235,7 @@ fn parts_in(
         Arc::clone(&clock),
     ));
     let interpreters = Arc::new(package::interpreters(environment, &config));
-    let programs = Arc::clone(&interpreters);
-    let places = Arc::clone(&skills);
+    let (programs, places) = (Arc::clone(&interpreters), Arc::clone(&skills));
     let run_folders = LocalRunFolders::new(
         home.clone(),
         Arc::clone(&materialize),
@@ -261,12 +272,12 @@ fn parts_in(
         files: Arc::<LocalWorkspace>::clone(&local_workspace),
         layers,
         records,
-        blobs: Arc::new(FileBlobs::new(home)),
+        blobs,
         environments: Arc::<LocalEnvironments>::clone(&environments),
         run_folders: Arc::new(run_folders),
         changes: Arc::new(changes),
         sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&runner), Owner::Local)),
-        servers,
+        servers: servers.unwrap_or_else(|| Arc::new(NoServers)),
         limits: config.sandbox.limits(),
         installs: Installs {
             declared: config.dependencies.install,
@@ -280,6 +291,7 @@ fn parts_in(
     Ok(Parts {
         space,
         skills,
+        joined,
         search,
         catalog: Arc::new(configured(catalog, &config)),
         sandbox: runner,
@@ -298,6 +310,29 @@ pub(crate) fn configured(catalog: Catalog, config: &Config) -> Catalog {
         .with_tool_budget(config.tools.budget)
         .with_approvals_from(config.approvals.threshold.into())
         .with_audit(config.audit.arguments.into())
+}
+
+/// The local skills with those of other servers, where there are connections; and the skills as both ports.
+type Stores = (
+    Option<Arc<JoinedSkills>>,
+    Arc<dyn SkillStore>,
+    Arc<dyn Materialize>,
+);
+
+fn stores(
+    local: &Arc<LocalSkills>,
+    servers: Option<&Arc<dyn Servers>>,
+    blobs: &Arc<dyn Blobs>,
+    clock: &Arc<dyn Clock>,
+) -> Stores {
+    let local = || Arc::<LocalSkills>::clone(local);
+    let Some(servers) = servers else {
+        return (None, local(), local());
+    };
+    let (servers, blobs, clock) = (Arc::clone(servers), Arc::clone(blobs), Arc::clone(clock));
+    let all = Arc::new(JoinedSkills::new(local(), servers, blobs, clock));
+    let one = || Arc::<JoinedSkills>::clone(&all);
+    (Some(one()), one(), one())
 }
 
 /// Puts the tools of other servers into the catalog, now and whenever they change: for one space, or for every one.

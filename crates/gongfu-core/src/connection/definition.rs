@@ -41,14 +41,14 @@ pub struct Definition {
     pub is_destructive: bool,
 }
 
-/// Two definitions of one tool, for people.
+/// Two definitions of one tool or skill, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The tool.
-    pub tool: String,
-    /// The definition that a person approved; `None` for a new tool.
+    /// The name of the tool, or the URI of the skill.
+    pub name: String,
+    /// The definition that a person approved; `None` for a new one.
     pub before: Option<String>,
-    /// The one that the server offers; `None` for a tool that is gone.
+    /// The one that the server offers; `None` for one that is gone.
     pub now: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl Definition {
 }
 
 /// The same value with the fields of every object by name.
-fn canonical(value: &Value) -> Value {
+pub(super) fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();

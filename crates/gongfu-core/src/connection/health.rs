@@ -149,7 +149,7 @@ impl Health {
 
     /// It listed its tools again.
     pub fn listed(&mut self, verdict: &Verdict) {
-        let changed = verdict.changed.iter().map(|one| one.tool.clone()).collect();
+        let changed = verdict.changed.iter().map(|one| one.name.clone()).collect();
         let missing = verdict.missing.clone();
         self.set(Fault::MissingTools(missing.clone()), !missing.is_empty());
         self.set(Fault::ChangedTools(changed), !verdict.changed.is_empty());

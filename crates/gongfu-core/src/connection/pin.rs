@@ -74,7 +74,7 @@ impl ConnectionPin {
                 continue;
             }
             let difference = |before: Option<&PinnedTool>| Difference {
-                tool: now.name.clone(),
+                name: now.name.clone(),
                 before: before.map(|tool| tool.definition.text()),
                 now: Some(now.text()),
             };

@@ -211,3 +211,38 @@ fn unknown_name_lists_near_ones_and_path_is_refused() {
         );
     }
 }
+
+#[test]
+fn skills_of_servers_come_before_those_of_untrusted_projects() {
+    let source = |id: &str, kind| Source {
+        id: id.into(),
+        kind,
+        root: format!("root of {id}"),
+        project: None,
+    };
+    let of = |id: &str, name: &str| {
+        Arc::new(Skill {
+            source: id.into(),
+            ..(*skill(&format!("{id}/{name}"), name, true)).clone()
+        })
+    };
+    let local = Library::new(
+        vec![
+            source("user", SourceKind::User),
+            source("clone", SourceKind::Untrusted),
+        ],
+        vec![of("user", "pdf"), of("clone", "text")],
+        Vec::new(),
+    );
+    let theirs = vec![of("team", "pdf"), of("team", "text")];
+    let all = local.with_servers(vec![source("team", SourceKind::Server)], theirs);
+    let ids: Vec<&str> = all.sources().iter().map(|source| &*source.id).collect();
+    assert_eq!(ids, ["user", "team", "clone"]);
+    assert_eq!(reached(&all, "pdf"), "user/pdf");
+    assert_eq!(reached(&all, "text"), "team/text");
+    assert_eq!(reached(&all, "team/pdf"), "team/pdf");
+    let connections: Vec<Option<&str>> =
+        all.skills().iter().map(|one| all.connection(one)).collect();
+    let team = Some("root of team");
+    assert_eq!(connections, [None, team, team, None]);
+}

@@ -107,6 +107,18 @@ impl SkillStore for LimitedSkills {
         }
     }
 
+    fn glance<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, Option<FileContent>> {
+        match self.checked(skill) {
+            Ok(()) => self.skills.glance(skill, path, limit),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
     fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
         match self.checked(skill) {
             Ok(()) => self.skills.set_enabled(skill, enabled),

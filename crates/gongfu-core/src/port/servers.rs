@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 
 use super::Pending;
 use crate::capability::Safety;
-use crate::connection::{Connection, ConnectionName, Definition, State, Verdict};
+use crate::connection::{
+    Connection, ConnectionName, Definition, PinnedSkill, SkillOffer, SkillPin, SkillVerdict, State,
+    Target, Verdict,
+};
 
 /// A connection and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,26 @@ pub struct ConnectionStatus {
     pub is_approved: bool,
     /// The tools that can be called.
     pub tools: Vec<String>,
+    /// The names of the skills that can be read.
+    pub skills: Vec<String>,
+}
+
+/// The skills of a connection, as a person approved them.
+#[derive(Debug, Clone)]
+pub struct ServerSkills {
+    /// The connection.
+    pub connection: ConnectionName,
+    /// Its target.
+    pub target: Target,
+    /// The approval; the same one while nothing changed.
+    pub pin: Arc<SkillPin>,
+}
+
+impl ServerSkills {
+    /// The skills that are approved now.
+    pub fn usable(&self) -> impl Iterator<Item = &PinnedSkill> {
+        self.pin.usable(&self.target)
+    }
 }
 
 /// The tools of a connection that can be called.
@@ -47,6 +70,10 @@ pub struct Discovery {
     pub offered: Vec<Definition>,
     /// The comparison with the approved ones.
     pub verdict: Verdict,
+    /// The skills that it offers.
+    pub skills: SkillOffer,
+    /// The comparison of these with the approved ones.
+    pub skill_verdict: SkillVerdict,
     /// The name and version by which the server calls itself.
     pub server: String,
     /// The revision of the protocol that it speaks.
@@ -105,7 +132,21 @@ pub trait Servers: Send + Sync {
     /// The tools that can be called, by connection. Starts nothing: they are those that a person approved.
     fn tools(&self) -> Pending<'_, Vec<ServerTools>>;
 
-    /// Waits until [`Servers::tools`] may answer something else than at the number `since`; answers the new number.
+    /// The skills that a person approved, by connection. Starts nothing. The default is for servers without skills.
+    fn skills(&self) -> Pending<'_, Vec<ServerSkills>> {
+        super::ready(Ok(Vec::new()))
+    }
+
+    /// Fetches a file of an approved skill by its URI, as the server has it now: nothing of it is compared with what a
+    /// person approved.
+    ///
+    /// Errors are those of [`Servers::discover`].
+    fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
+        let _ = (name, uri);
+        super::ready(Err(super::PortError::NotFound))
+    }
+
+    /// Waits until [`Servers::tools`] or [`Servers::skills`] may answer something else than at the number `since`; answers the new number.
     fn changed(&self, since: u64) -> Pending<'_, u64>;
 
     /// Starts or contacts a server whose target a person approved, and lists its tools.

@@ -42,6 +42,16 @@ pub trait SkillStore: Send + Sync {
         limit: u64,
     ) -> Pending<'a, FileContent>;
 
+    /// The same for a look at many skills, as a search takes: `None` for what would have to be fetched from elsewhere.
+    fn glance<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, Option<FileContent>> {
+        Box::pin(async move { self.read(skill, path, limit).await.map(Some) })
+    }
+
     /// Enables or disables a skill; answers whether that changed anything.
     fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool>;
 

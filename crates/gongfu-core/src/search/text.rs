@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::query;
 use super::word::composed;
+use crate::library::Skill;
 use crate::skill::{Document, section};
 
 /// Frontmatter fields whose text says when a skill is for.
@@ -30,17 +31,31 @@ impl SearchText {
         let body = document.body();
         let (mut headings, mut prose, mut code) = Default::default();
         split(body, &mut headings, &mut prose, &mut code);
-        let mut description = document.description.clone();
-        for text in purpose(&document.frontmatter) {
+        let name = document.name.as_str();
+        Self {
+            headings: composed(&headings).into_owned(),
+            prose: composed(&prose).into_owned(),
+            code: composed(&code).into_owned(),
+            ..Self::of_fields(name, &document.description, &document.frontmatter)
+        }
+    }
+
+    /// The texts of a skill whose body isn't known.
+    pub fn of_skill(skill: &Skill) -> Self {
+        let fields = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
+        Self::of_fields(skill.name.as_str(), &skill.description, &fields)
+    }
+
+    fn of_fields(name: &str, description: &str, frontmatter: &Map<String, Value>) -> Self {
+        let mut description = description.to_owned();
+        for text in purpose(frontmatter) {
             description.push('\n');
             description.push_str(&text);
         }
         Self {
-            name: composed(document.name.as_str()).into_owned(),
+            name: composed(name).into_owned(),
             description: composed(&description).into_owned(),
-            headings: composed(&headings).into_owned(),
-            prose: composed(&prose).into_owned(),
-            code: composed(&code).into_owned(),
+            ..Self::default()
         }
     }
 

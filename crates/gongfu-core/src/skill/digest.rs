@@ -1,6 +1,7 @@
 //! Content digests: SHA-256, as SEP-2640 writes them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -39,6 +40,29 @@ impl Digest {
     }
 }
 
+/// A text that is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is `sha256:` and 64 lower-case hexadecimal digits")]
+pub struct DigestError;
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix("sha256:").ok_or(DigestError)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if digits.len() != 64 || !digits.bytes().all(is_digit) {
+            return Err(DigestError);
+        }
+        let mut bytes = [0; 32];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            let pair = digits.get(2 * at..2 * at + 2).ok_or(DigestError)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| DigestError)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("sha256:")?;
@@ -73,6 +97,16 @@ mod tests {
         let known = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), known);
         assert_eq!(Digest::of(b"abc").hex(5), known[7..12]);
+        assert_eq!(known.parse(), Ok(Digest::of(b"abc")));
+        for bad in [
+            &known[7..],
+            &known[..70],
+            &known.to_uppercase(),
+            "md5:00",
+            "",
+        ] {
+            assert!(bad.parse::<Digest>().is_err(), "{bad}");
+        }
         let mut hasher = Hasher::default();
         hasher.update(b"a");
         hasher.update(b"bc");

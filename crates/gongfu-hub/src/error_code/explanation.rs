@@ -155,6 +155,10 @@ impl ErrorCode {
                 "a server whose tool changed its description",
                 "See the change, and approve it: gongfu connection approve NAME.",
             ),
+            Self::SkillUnverified => (
+                "skill_load of a server's skill whose SKILL.md changed",
+                "Ask a person to see what changed, and to approve it: gongfu connection approve NAME.",
+            ),
             Self::SignInRequired => (
                 "a server whose sign-in has ended",
                 "Sign in: gongfu connection login NAME.",

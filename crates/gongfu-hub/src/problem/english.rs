@@ -286,6 +286,19 @@ impl Problem {
                 format!("the server of `{connection}` doesn't work: {reason}"),
                 of_connection(*has_account, "can find out more", "test", connection),
             ),
+            Self::SkillUnverified { skill, connection, reason } => (
+                format!("`{}` isn't the skill that a person approved: {}", clipped(skill), clipped(reason)),
+                format!(
+                    "nothing of it was used; a person can see what changed: gongfu connection approve {connection}"
+                ),
+            ),
+            Self::SkillOfServer { skill, connection } => (
+                format!(
+                    "`{}` is a skill of the server `{connection}`, of which nothing is run",
+                    clipped(skill)
+                ),
+                "nothing was run; a person can copy it into a folder of skills of their own".to_owned(),
+            ),
             Self::RunRefused { reason } => (
                 format!("the command can't run: {reason}"),
                 "use an existing folder: /skill, /workspace, a mounted folder, or a folder below one of them"

@@ -21,6 +21,9 @@ pub(super) async fn review(
     call: &Call,
     request: &RunRequest,
 ) -> Result<Option<Proposal>, ToolError> {
+    if let Some(skill) = &request.skill {
+        shelf::check_local(call, skill).await?;
+    }
     let folders = call.space.run_folders().folders(request.skill.is_some());
     let writable = folders.iter().filter(|folder| !folder.is_read_only);
     let writable: Vec<&str> = writable.map(|folder| &*folder.guest).collect();

@@ -1,6 +1,8 @@
 //! Connections to other MCP servers: a person sees them, approves them, and ends that again.
 
-use gongfu_core::connection::ConnectionName;
+use std::collections::BTreeMap;
+
+use gongfu_core::connection::{ConnectionName, OfferedSkill};
 use gongfu_core::port::{ConnectionStatus, Discovery, PortError, SignIn};
 use gongfu_core::{near, pin};
 use schemars::JsonSchema;
@@ -111,13 +113,15 @@ impl Operation for ConnectionTest {
     }
 }
 
-/// Approves the definitions of a connection's tools, as the person saw them.
+/// Approves the definitions of a connection's tools, and its skills, as the person saw them.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConnectionApprove {
     /// The name.
     pub connection: String,
     /// The names and digests of the definitions that the person saw.
     pub tools: Vec<(String, String)>,
+    /// The URIs and digests of the skills that the person saw; `None` leaves their approval as it is.
+    pub skills: Option<Vec<(String, String)>>,
 }
 
 impl Operation for ConnectionApprove {
@@ -128,7 +132,12 @@ impl Operation for ConnectionApprove {
     async fn run(self, call: &Call) -> Result<usize, ToolError> {
         let status = status(call, &self.connection).await?;
         let connection = &status.connection;
-        let offered = discover(call, &connection.name).await?.offered;
+        let discovery = discover(call, &connection.name).await?;
+        let skills = match &self.skills {
+            Some(seen) => Some(seen_skills(seen, discovery.skills.skills)?),
+            None => None,
+        };
+        let offered = discovery.offered;
         let mut tools: Vec<_> = self.tools.iter().collect();
         let count = tools.len();
         let wanted = offered.iter().filter(|tool| connection.wants(&tool.name));
@@ -147,7 +156,32 @@ impl Operation for ConnectionApprove {
         let (records, now) = (call.space.records(), call.space.now());
         let approving = pin::approve(records, connection, &approved, now);
         approving.await.map_err(|error| broken(&error))?;
+        if let Some(skills) = skills {
+            let approving = pin::approve_skills(records, connection, skills);
+            approving.await.map_err(|error| broken(&error))?;
+        }
         Ok(count)
+    }
+}
+
+/// The skills that the person saw, as the server offers them still.
+fn seen_skills(
+    seen: &[(String, String)],
+    offered: Vec<OfferedSkill>,
+) -> Result<Vec<OfferedSkill>, ToolError> {
+    let wanted: BTreeMap<&str, &str> = seen
+        .iter()
+        .map(|(uri, digest)| (&**uri, &**digest))
+        .collect();
+    let is_seen = |skill: &OfferedSkill| {
+        let digest = wanted.get(&*skill.uri);
+        digest.is_some_and(|digest| skill.digest().to_string() == *digest)
+    };
+    let approved: Vec<OfferedSkill> = offered.into_iter().filter(is_seen).collect();
+    if approved.len() == wanted.len() {
+        Ok(approved)
+    } else {
+        Err(Problem::ChangedSinceReview.error())
     }
 }
 

@@ -214,6 +214,18 @@ impl SkillStore for AccountSkills {
         }
     }
 
+    fn glance<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, Option<FileContent>> {
+        match self.shared(skill) {
+            Some(shared) => Box::pin(async move { shared.skills.glance(skill, path, limit).await }),
+            None => self.own.glance(skill, path, limit),
+        }
+    }
+
     fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
         Box::pin(async move {
             let library = self.current().await?;

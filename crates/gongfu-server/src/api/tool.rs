@@ -206,6 +206,7 @@ const TOOL_REFUSALS: &[Refusal] = &[
             "EDIT_REFUSED",
             "SKILL_EXISTS",
             "SKILL_DEACTIVATED",
+            "SKILL_UNVERIFIED",
             "IS_A_DIRECTORY",
             "NOT_A_DIRECTORY",
         ],

@@ -179,6 +179,10 @@ impl Client {
                 encoded(&all.into_iter().map(Status::from).collect::<Vec<_>>())
             }
             Ask::Tools => encoded(&self.servers.tools().await?),
+            Ask::Fetch { name, uri } => {
+                let file = self.servers.fetch(&name, &uri).await?;
+                encoded(&wire::Bytes::from(file))
+            }
             Ask::Discover { name } => encoded(&self.servers.discover(&name).await?),
             Ask::SignOut { name } => encoded(&self.servers.sign_out(&name).await?),
             Ask::Call {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gongfu_core::connection::{ConnectionName, State};
 use gongfu_core::port::{ConnectionStatus, PortError, Progress};
 use serde::de::DeserializeOwned;
@@ -21,6 +23,10 @@ pub(super) enum Ask {
     Discover {
         name: ConnectionName,
     },
+    Fetch {
+        name: ConnectionName,
+        uri: String,
+    },
     SignOut {
         name: ConnectionName,
     },
@@ -35,7 +41,7 @@ impl Ask {
     /// Returns true if asking twice is more than asking once.
     pub(super) fn has_effect(&self) -> bool {
         match self {
-            Self::Statuses | Self::Tools | Self::Discover { .. } => false,
+            Self::Statuses | Self::Tools | Self::Discover { .. } | Self::Fetch { .. } => false,
             Self::SignOut { .. } | Self::Call { .. } => true,
         }
     }
@@ -130,6 +136,7 @@ pub(super) struct Status {
     reason: Option<String>,
     is_approved: bool,
     tools: Vec<String>,
+    skills: Vec<String>,
 }
 
 impl From<ConnectionStatus> for Status {
@@ -140,6 +147,7 @@ impl From<ConnectionStatus> for Status {
             reason: status.reason,
             is_approved: status.is_approved,
             tools: status.tools,
+            skills: status.skills,
         }
     }
 }
@@ -150,6 +158,34 @@ impl Status {
         status.reason = self.reason;
         status.is_approved = self.is_approved;
         status.tools = self.tools;
+        status.skills = self.skills;
+    }
+}
+
+/// The content of a file: most are text, which JSON holds as it is.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bytes {
+    Text(String),
+    Base64(String),
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text(text),
+            Err(error) => Self::Base64(STANDARD.encode(error.as_bytes())),
+        }
+    }
+}
+
+impl From<Bytes> for Vec<u8> {
+    fn from(bytes: Bytes) -> Self {
+        match bytes {
+            Bytes::Text(text) => text.into_bytes(),
+            // What is no base64 has another digest than the file.
+            Bytes::Base64(text) => STANDARD.decode(text).unwrap_or_default(),
+        }
     }
 }
 

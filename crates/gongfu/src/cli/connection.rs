@@ -37,7 +37,7 @@ pub(crate) enum ConnectionCommand {
         #[arg(from_global)]
         json: bool,
     },
-    /// Show and approve the command or address of a connection, and then its tools
+    /// Show and approve the command or address of a connection, and then its tools and skills
     Approve {
         /// The connection
         name: String,

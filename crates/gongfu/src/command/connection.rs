@@ -67,6 +67,7 @@ fn status_json(status: &ConnectionStatus) -> Value {
         "state": status.state,
         "reason": status.reason,
         "tools": status.tools,
+        "skills": status.skills,
         "approved": status.is_approved,
         "source": status.source,
     })
@@ -105,10 +106,7 @@ fn line(status: &ConnectionStatus, terminal: &mut Terminal) -> anyhow::Result<()
     };
     let name = table::pad(status.connection.name.as_str(), 20);
     let state = terminal.paint(paint, &table::pad(status.state.as_str(), 9));
-    let count = match status.tools.len() {
-        1 => "1 tool".to_owned(),
-        count => format!("{count} tools"),
-    };
+    let count = offer(status.tools.len(), status.skills.len());
     terminal.line(&format!("{name} {state} {count}"))?;
     if let Some(reason) = &status.reason {
         terminal.line(&format!("    {}", plain(reason)))?;
@@ -120,6 +118,15 @@ fn line(status: &ConnectionStatus, terminal: &mut Terminal) -> anyhow::Result<()
         ))?;
     }
     Ok(())
+}
+
+/// The offer of a server, as numbers.
+fn offer(tools: usize, skills: usize) -> String {
+    let tools = table::count(tools, "tool");
+    match skills {
+        0 => tools,
+        skills => format!("{tools}, {}", table::count(skills, "skill")),
+    }
 }
 
 fn revoke(

@@ -74,7 +74,7 @@ fn change<O: Operation<Output = GrantChange>>(
 
 /// Checks that the skill comes before its hosts.
 fn check_order(of: &GrantArguments, verb: &str, parts: &Parts) -> anyhow::Result<()> {
-    let library = parts.skills.current()?;
+    let library = parts.library()?;
     // Of a URL, the host.
     let host = of
         .skill

@@ -99,9 +99,7 @@ fn note_untrusted(library: &Library, terminal: &mut Terminal) {
 
 /// Reads the library, with a sign of life where that takes long.
 pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
-    Ok(progress::during("reading skills", || {
-        parts.skills.current()
-    })?)
+    Ok(progress::during("reading skills", || parts.library())?)
 }
 
 /// The skill of a name, disabled or not; also by the path of its folder or of its SKILL.md.

@@ -94,7 +94,7 @@ pub(crate) fn run(
     });
     let error = match outcome {
         Some(Ok(result)) => {
-            let library = parts.skills.current()?;
+            let library = parts.library()?;
             let skill = library.resolve(&about.skill).ok();
             let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
             let folders = runtime.block_on(folders);
@@ -177,7 +177,7 @@ fn check_volume(arguments: &RunArguments) -> Result<(), Failure> {
 /// Checks that a name that no skill has isn't something else: the path of a skill, a script before its skill, or a
 /// folder without a SKILL.md.
 fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
-    let library = parts.skills.current()?;
+    let library = parts.library()?;
     if library.resolve(&arguments.skill).is_ok() {
         return Ok(());
     }

@@ -107,6 +107,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
             SourceKind::User => "user",
             SourceKind::System => "system",
             SourceKind::BuiltIn => "built-in",
+            SourceKind::Server => "server",
             SourceKind::Untrusted => "untrusted project",
         },
         exists: disk::kind_outside(&place.path) == Some(EntryKind::Folder),

@@ -22,7 +22,7 @@ pub(super) fn run(
     let parts = wiring::parts(environment, &arguments.common.places)?;
     let mut wanted = vec![arguments.name.clone()];
     if ["all", "*"].contains(&arguments.name.as_str())
-        && parts.skills.current()?.named(&arguments.name).is_empty()
+        && parts.library()?.named(&arguments.name).is_empty()
     {
         let (verb, list) = if enabled {
             ("enable", "gongfu list --disabled")
@@ -35,7 +35,7 @@ pub(super) fn run(
         return Err(Failure::new("SKILL_NOT_FOUND", message, hint).into());
     }
     if arguments.all {
-        let library = parts.skills.current()?;
+        let library = parts.library()?;
         let named = library.named(&arguments.name).into_iter();
         let full_names: Vec<String> = named.map(|skill| skill.full_name.to_string()).collect();
         // Without one, the operation says why.
@@ -48,7 +48,7 @@ pub(super) fn run(
         let switch = SkillSwitch { skill, enabled };
         changes.push(operate(switch, &parts, json, terminal)?);
     }
-    let library = parts.skills.current()?;
+    let library = parts.library()?;
     if json {
         let mut all: Vec<Value> = changes
             .iter()

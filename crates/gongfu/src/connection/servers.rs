@@ -25,23 +25,25 @@ const MAX_LOG: u64 = 1024 * 1024;
 /// The longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET: usize = 100;
 
-/// The other MCP servers of the local person. Entries that can't be used are doubtful.
+/// The other MCP servers of the local person; `None` without connections. Entries that can't be used are doubtful.
 pub(crate) fn servers(
     environment: &Environment,
     home: &Home,
     records: &Arc<dyn Records>,
     doubtful: &mut Vec<String>,
-) -> Arc<dyn Servers> {
+) -> Option<Arc<dyn Servers>> {
     let connections = connections(environment, home);
     let left_out = connections.diagnostics.iter();
     doubtful.extend(left_out.map(|one| format!("a connection is left out: {}", one.text())));
     let address = address(environment, home, &connections);
-    let has_servers = !connections.declared.is_empty();
+    if connections.declared.is_empty() {
+        return None;
+    }
     let local = local(environment, home, records, connections);
-    match address.filter(|_| has_servers && !environment.is_standalone) {
+    Some(match address.filter(|_| !environment.is_standalone) {
         Some(address) => Arc::new(SharedServers::new(local, address)),
         None => Arc::new(local),
-    }
+    })
 }
 
 /// The servers of these connections, run by this process.

@@ -47,6 +47,9 @@ mod protocol;
 mod run;
 #[cfg(test)]
 mod site;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod skills_of_servers;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use gongfu_core::connection::{Definition, Difference};
+use gongfu_core::connection::{Definition, Difference, OfferedSkill};
 use gongfu_core::port::{ConnectionStatus, Discovery};
 use gongfu_hub::surface::connection::{
     ConnectionApprove, ConnectionList, ConnectionTest, ConnectionTrust,
@@ -12,9 +12,14 @@ use similar::{ChangeTag, TextDiff};
 
 use super::super::Outcome;
 use super::super::operate::Operations;
+use super::offer;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::table;
 use crate::terminal::{Paint, Terminal, plain};
+
+/// The skills that can't be used and are named with the reason.
+const MAX_LEFT_OUT: usize = 20;
 
 pub(super) fn run(
     name: &str,
@@ -54,24 +59,45 @@ pub(super) fn run(
     if !json {
         show_offer(&discovery, terminal)?;
     }
-    let is_new = !discovery.verdict.changed.is_empty() || !discovery.verdict.new.is_empty();
-    if is_new && !yes && !terminal.ask("offer these tools to your agents?")? {
+    if is_news(&discovery) && !yes && !terminal.ask("offer these tools to your agents?")? {
         return Ok(Outcome::Findings);
     }
+    if !json {
+        show_skills(&discovery, terminal)?;
+    }
+    // The tools may be wanted, and the skills not.
+    let is_wanted = !has_new_skills(&discovery)
+        || yes
+        || terminal.ask("offer these skills to your agents, to read them?")?;
+    let skills = (is_wanted && discovery.skills.failure.is_none()).then(|| {
+        let skills = discovery.skills.skills.iter();
+        let seen = skills.map(|skill| (skill.uri.clone(), skill.digest().to_string()));
+        seen.collect::<Vec<_>>()
+    });
+    let names: Option<Vec<&str>> = skills.as_ref().map(|_| {
+        let skills = discovery.skills.skills.iter();
+        skills.map(OfferedSkill::name).collect()
+    });
     let approve = ConnectionApprove {
         connection: name.to_owned(),
         tools: wanted
             .iter()
             .map(|tool| (tool.name.clone(), tool.digest().to_string()))
             .collect(),
+        skills,
     };
     let count = operations.operate(approve, json, terminal)?;
     if json {
-        let names: Vec<&String> = wanted.iter().map(|tool| &tool.name).collect();
-        terminal.json(&json!({ "name": name, "approved": true, "tools": names }))?;
+        let tools: Vec<&String> = wanted.iter().map(|tool| &tool.name).collect();
+        terminal
+            .json(&json!({ "name": name, "approved": true, "tools": tools, "skills": names }))?;
     } else {
-        let tools = if count == 1 { "tool" } else { "tools" };
-        terminal.line(&format!("approved  {}, {count} {tools}", plain(name)))?;
+        let skills = names.map_or(0, |names| names.len());
+        terminal.line(&format!(
+            "approved  {}, {}",
+            plain(name),
+            offer(count, skills)
+        ))?;
     }
     Ok(Outcome::Good)
 }
@@ -114,11 +140,11 @@ pub(super) fn show_offer(discovery: &Discovery, terminal: &mut Terminal) -> anyh
     }
     for new in &discovery.verdict.new {
         let mut offered = discovery.offered.iter();
-        let Some(tool) = offered.find(|tool| tool.name == new.tool) else {
+        let Some(tool) = offered.find(|tool| tool.name == new.name) else {
             continue;
         };
         let word = terminal.paint(Paint::Green, "new");
-        let name = terminal.paint(Paint::Bold, &plain(&new.tool));
+        let name = terminal.paint(Paint::Bold, &plain(&new.name));
         let says = match (tool.is_read_only, tool.is_destructive) {
             (true, _) => "  (says that it only reads)",
             (false, true) => "  (says that it may destroy something)",
@@ -133,19 +159,90 @@ pub(super) fn show_offer(discovery: &Discovery, terminal: &mut Terminal) -> anyh
         }
     }
     for changed in &discovery.verdict.changed {
-        terminal.line(&format!(
-            "{}   {}",
-            terminal.paint(Paint::Yellow, "changed"),
-            terminal.paint(Paint::Bold, &plain(&changed.tool))
-        ))?;
-        for line in difference(changed) {
-            let paint = match line.chars().next() {
-                Some('+') => Paint::Green,
-                Some('-') => Paint::Red,
-                _ => Paint::Dim,
-            };
-            terminal.line(&format!("          {}", terminal.paint(paint, &line)))?;
+        show_change(&changed.name, changed, terminal)?;
+    }
+    Ok(())
+}
+
+/// Returns true if there are tools that nobody has approved like that.
+pub(super) fn is_news(discovery: &Discovery) -> bool {
+    !discovery.verdict.changed.is_empty() || !discovery.verdict.new.is_empty()
+}
+
+/// Returns true if there are skills that nobody has approved like that.
+pub(super) fn has_new_skills(discovery: &Discovery) -> bool {
+    !discovery.skill_verdict.changed.is_empty() || !discovery.skill_verdict.new.is_empty()
+}
+
+/// Prints new skills, what changed in others, and those that can't be used.
+pub(super) fn show_skills(discovery: &Discovery, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let offer = &discovery.skills;
+    for skill in offer
+        .skills
+        .iter()
+        .filter(|skill| skill.has_hidden_characters())
+    {
+        let what = format!(
+            "the skill `{}` has characters that a screen hides",
+            plain(skill.name())
+        );
+        let hint = "they may be words for the model alone; they are shown as \\u{…}";
+        terminal.warning("HIDDEN_CHARACTERS", &what, hint);
+    }
+    for new in &discovery.skill_verdict.new {
+        let mut offered = offer.skills.iter();
+        let Some(skill) = offered.find(|skill| skill.uri == new.name) else {
+            continue;
+        };
+        let word = terminal.paint(Paint::Green, "new");
+        let name = terminal.paint(Paint::Bold, &plain(skill.name()));
+        let files = table::count(skill.files.len(), "file");
+        terminal.line(&format!("{word}       skill {name}, {files}"))?;
+        for line in skill.description().lines() {
+            terminal.line(&format!("          {}", plain(line)))?;
         }
+    }
+    for changed in &discovery.skill_verdict.changed {
+        show_change(&format!("skill {}", changed.name), changed, terminal)?;
+    }
+    for left in offer.left_out.iter().take(MAX_LEFT_OUT) {
+        let text = format!(
+            "note: left out: the skill {}: {}",
+            plain(&left.uri),
+            plain(&left.why)
+        );
+        terminal.note(&text);
+    }
+    if let Some(more) = offer
+        .left_out
+        .len()
+        .checked_sub(MAX_LEFT_OUT)
+        .filter(|more| *more > 0)
+    {
+        terminal.note(&format!(
+            "note: left out: {} more",
+            table::count(more, "skill")
+        ));
+    }
+    if let Some(why) = &offer.failure {
+        terminal.note(&format!("note: its skills can't be listed: {}", plain(why)));
+    }
+    Ok(())
+}
+
+fn show_change(what: &str, changed: &Difference, terminal: &mut Terminal) -> anyhow::Result<()> {
+    terminal.line(&format!(
+        "{}   {}",
+        terminal.paint(Paint::Yellow, "changed"),
+        terminal.paint(Paint::Bold, &plain(what))
+    ))?;
+    for line in difference(changed) {
+        let paint = match line.chars().next() {
+            Some('+') => Paint::Green,
+            Some('-') => Paint::Red,
+            _ => Paint::Dim,
+        };
+        terminal.line(&format!("          {}", terminal.paint(paint, &line)))?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::super::Outcome;
 use super::super::operate::Operations;
-use super::approve::{difference, show_offer, status};
-use super::{line, status_json};
+use super::approve::{difference, has_new_skills, is_news, show_offer, show_skills, status};
+use super::{line, offer, status_json};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 
@@ -38,6 +38,9 @@ pub(super) fn show(
     for tool in &status.tools {
         terminal.line(&format!("    tool: {}", plain(tool)))?;
     }
+    for skill in &status.skills {
+        terminal.line(&format!("    skill: {}", plain(skill)))?;
+    }
     Ok(Outcome::Good)
 }
 
@@ -57,11 +60,14 @@ pub(super) fn test(
     let statuses = operations.operate(ConnectionList { start: false }, json, terminal)?;
     let mut statuses = statuses.into_iter();
     let status = statuses.find(|status| status.connection.name.as_str() == name);
-    let is_ready = discovery.verdict.changed.is_empty() && discovery.verdict.missing.is_empty();
+    let is_ready = discovery.verdict.changed.is_empty()
+        && discovery.verdict.missing.is_empty()
+        && discovery.skill_verdict.changed.is_empty()
+        && discovery.skill_verdict.missing.is_empty();
     if json {
-        let differences = |all: &[Difference]| -> Vec<Value> {
+        let differences = |word: &str, all: &[Difference]| -> Vec<Value> {
             let all = all.iter();
-            all.map(|one| json!({ "tool": one.tool, "difference": difference(one) }))
+            all.map(|one| json!({ word: one.name, "difference": difference(one) }))
                 .collect()
         };
         let tools: Vec<&String> = discovery.offered.iter().map(|tool| &tool.name).collect();
@@ -72,9 +78,17 @@ pub(super) fn test(
             "server": discovery.server,
             "protocol": discovery.protocol,
             "offered": tools,
-            "changed": differences(&discovery.verdict.changed),
-            "new": discovery.verdict.new.iter().map(|one| &one.tool).collect::<Vec<_>>(),
+            "changed": differences("tool", &discovery.verdict.changed),
+            "new": names(&discovery.verdict.new),
             "missing": discovery.verdict.missing,
+            "skills": {
+                "offered": discovery.skills.skills.iter().map(|one| &one.uri).collect::<Vec<_>>(),
+                "left_out": discovery.skills.left_out,
+                "failure": discovery.skills.failure,
+                "changed": differences("skill", &discovery.skill_verdict.changed),
+                "new": names(&discovery.skill_verdict.new),
+                "missing": discovery.skill_verdict.missing,
+            },
         }))?;
         return Ok(Outcome::of(is_ready));
     }
@@ -86,21 +100,27 @@ pub(super) fn test(
     let state = status.map_or(State::Ready, |status| status.state);
     let state = terminal.paint(paint, state.as_str());
     let (server, protocol) = (plain(&discovery.server), plain(&discovery.protocol));
-    let count = discovery.offered.len();
-    let tools = if count == 1 { "tool" } else { "tools" };
+    let (tools, skills) = (discovery.offered.len(), discovery.skills.skills.len());
     terminal.line(&format!(
-        "{} {state}  {server}, MCP {protocol}, {count} {tools}",
-        plain(name)
+        "{} {state}  {server}, MCP {protocol}, {}",
+        plain(name),
+        offer(tools, skills)
     ))?;
     show_offer(&discovery, terminal)?;
-    for missing in &discovery.verdict.missing {
+    show_skills(&discovery, terminal)?;
+    let missing = discovery.verdict.missing.iter();
+    for missing in missing.chain(&discovery.skill_verdict.missing) {
         terminal.line(&format!("missing {}", plain(missing)))?;
     }
-    if !discovery.verdict.new.is_empty() || !discovery.verdict.changed.is_empty() {
+    if is_news(&discovery) || has_new_skills(&discovery) {
         let name = plain(name);
         terminal.note(&format!(
             "note: to offer them: gongfu connection approve {name}"
         ));
     }
     Ok(Outcome::of(is_ready))
+}
+
+fn names(all: &[Difference]) -> Vec<&String> {
+    all.iter().map(|one| &one.name).collect()
 }
