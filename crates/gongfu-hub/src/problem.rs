@@ -6,7 +6,7 @@ use gongfu_core::account::Scope;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
-use gongfu_core::library::ResolveError;
+use gongfu_core::library::{Library, ResolveError, Skill};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::path::PathError;
@@ -239,6 +239,22 @@ impl Problem {
                 reason,
                 has_account,
             },
+        }
+    }
+
+    /// Why a file of a skill can't be read that is there: one of another server's skill may have to be fetched, and
+    /// must be the one that a person approved.
+    pub fn unreadable(library: &Library, skill: &Skill, why: &PortError) -> Self {
+        let connection = library.connection(skill);
+        match (why, connection) {
+            (PortError::Conflict(reason), connection) => Self::SkillUnverified {
+                skill: skill.full_name.to_string(),
+                connection: connection.unwrap_or(&skill.source).to_owned(),
+                reason: reason.clone(),
+            },
+            // Users of a server with accounts get no skills of other servers.
+            (why, Some(connection)) => Self::of_server(connection, why, false),
+            (why, None) => Self::broken("reading the skill", why),
         }
     }
 

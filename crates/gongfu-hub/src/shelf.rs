@@ -295,28 +295,11 @@ pub async fn file(call: &Call, skill: &Skill, path: &SkillPath) -> Result<Vec<u8
             reason,
         }
         .error()),
-        Err(error) => Err(unreadable(call, skill, &error).await),
-    }
-}
-
-/// Why a file can't be read that is there: one of another server's skill may have to be fetched, and must be the one
-/// that a person approved.
-async fn unreadable(call: &Call, skill: &Skill, error: &PortError) -> ToolError {
-    let library = call.space.skills().library().await.ok();
-    let connection = library.as_ref();
-    let connection = connection.and_then(|library| library.connection(skill));
-    let problem = match (error, connection) {
-        (PortError::Conflict(reason), connection) => Problem::SkillUnverified {
-            skill: skill.full_name.to_string(),
-            connection: connection.unwrap_or(&skill.source).to_owned(),
-            reason: reason.clone(),
-        },
-        (error, Some(connection)) => {
-            Problem::of_server(connection, error, call.space.has_account())
+        Err(error) => {
+            let library = call.space.skills().library().await.unwrap_or_default();
+            Err(Problem::unreadable(&library, skill, &error).error())
         }
-        (error, None) => Problem::broken("reading the skill", error),
-    };
-    problem.error()
+    }
 }
 
 /// The SKILL.md of a skill as text, for somebody who is going to follow it: that is a use of the skill.

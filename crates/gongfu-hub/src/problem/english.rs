@@ -297,7 +297,7 @@ impl Problem {
                     "`{}` is a skill of the server `{connection}`, of which nothing is run",
                     clipped(skill)
                 ),
-                "nothing was run; a person can copy it into a folder of skills of their own".to_owned(),
+                "nothing was run; a person can copy the skill into a folder, and run it there".to_owned(),
             ),
             Self::RunRefused { reason } => (
                 format!("the command can't run: {reason}"),

@@ -57,6 +57,7 @@ impl Operation for EnvironmentBuild {
 
     async fn run(self, call: &Call) -> Result<Vec<BuildReport>, ToolError> {
         let skill = shelf::skill(call, &self.skill).await?;
+        shelf::check_local(call, &skill).await?;
         let environments = call.space.environments();
         let mut reports = Vec::new();
         for mut manifest in manifests(call, &skill).await? {

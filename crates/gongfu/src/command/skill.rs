@@ -62,9 +62,17 @@ fn show(
     let library = library(&parts)?;
     let skill = found(&library, name, common.json, terminal)?;
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
-    let layers = wiring::runtime()?.block_on(parts.space.layers().all(Some(&skill)))?;
+    // A skill of another server has no folder, which could be checked, or have something beside it.
+    let connection = library.connection(&skill);
+    let layers = match connection {
+        None => wiring::runtime()?.block_on(parts.space.layers().all(Some(&skill)))?,
+        Some(_) => Vec::new(),
+    };
     let left = layers.iter().find(|layer| layer.is_current);
-    let checked = gongfu_library::check::check(skill.path.as_ref(), &[], NAMED, false);
+    let checked = match connection {
+        None => gongfu_library::check::check(skill.path.as_ref(), &[], NAMED, false),
+        Some(_) => Vec::new(),
+    };
     let mine: Vec<_> = checked
         .into_iter()
         .filter(|checked| checked.path.to_string_lossy() == skill.path)
@@ -97,7 +105,10 @@ fn show(
     terminal.line(&plain(&skill.description))?;
     terminal.line("")?;
     terminal.line(&format!("full name  {}", plain(&skill.full_name)))?;
-    terminal.line(&format!("folder     {}", plain(&skill.path)))?;
+    terminal.line(&match connection {
+        None => format!("folder     {}", plain(&skill.path)),
+        Some(connection) => format!("server     {connection}"),
+    })?;
     terminal.line(&format!(
         "state      {}",
         if skill.enabled { "enabled" } else { "disabled" }
@@ -230,6 +241,9 @@ fn read(
                     path: wanted.to_owned(),
                     nearest: nearest.into_iter().map(str::to_owned).collect(),
                 }
+            }
+            Err(error) if library.connection(&skill).is_some() => {
+                Problem::unreadable(&library, &skill, &error)
             }
             Err(error) => Problem::FilePath {
                 path: wanted.to_owned(),

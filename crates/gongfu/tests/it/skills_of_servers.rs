@@ -153,6 +153,7 @@ fn one_gongfu_has_the_skills_of_another() {
     let refused = refusal(&mut client, "skill_write", write);
     assert_eq!(text_at(&refused, "/code"), "SOURCE_READ_ONLY", "{refused}");
 
+    commands_say_that_it_is_of_a_server(&fixture);
     // A change ends the approval of this skill, and of no other.
     fixture.write(
         "skills/moon-report/references/craters.md",
@@ -196,6 +197,35 @@ fn one_gongfu_has_the_skills_of_another() {
     wait_until_there(&mut client, "moon-report", false);
     assert!(load(&mut client, "mine").contains("name: mine"));
     assert_eq!(client.close().code, Some(0));
+}
+
+/// The commands about a skill's folder, which it doesn't have here.
+fn commands_say_that_it_is_of_a_server(fixture: &Fixture) {
+    let skill = "team/moon-report";
+    let shown = own(fixture, &["skill", "show", skill]).good().text();
+    assert!(shown.contains("server     team"), "{shown}");
+    let read = own(fixture, &["skill", "read", skill, "references/craters.md"]).good();
+    assert_eq!(read.text(), "Craters are round.\n");
+    let checked = own(fixture, &["skill", "check", skill]).ends(2);
+    assert!(
+        checked.stderr.contains("of another server"),
+        "{}",
+        checked.stderr
+    );
+    for words in [
+        &["run", skill, "--", "sh", "run.sh"][..],
+        &["grant", "add", skill, "example.com"],
+        &["env", "build", skill],
+    ] {
+        let refused = own(fixture, words).ends(1);
+        assert!(
+            refused.stderr.contains("COMMAND_BLOCKED"),
+            "{words:?}: {}",
+            refused.stderr
+        );
+    }
+    own(fixture, &["skill", "disable", skill]).good();
+    own(fixture, &["skill", "enable", skill]).good();
 }
 
 #[test]

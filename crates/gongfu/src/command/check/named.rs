@@ -28,7 +28,7 @@ pub(super) fn paths(
     for path in paths.iter_mut().filter(|path| !is_there(path)) {
         let word = path.to_string_lossy().into_owned();
         match named(&library, &word) {
-            Ok(skill) if arguments.fix => {
+            Ok(skill) if arguments.fix && library.connection(&skill).is_none() => {
                 let folder = quoted(&skill.path);
                 return Err(Failure::usage(
                     "INVALID_VALUE",
@@ -39,6 +39,14 @@ pub(super) fn paths(
                     format!("`gongfu skill check --fix {folder}`"),
                 )
                 .into());
+            }
+            Ok(skill) if library.connection(&skill).is_some() => {
+                let message = format!(
+                    "`{}` is a skill of another server, whose folder isn't here",
+                    plain(&word)
+                );
+                let hint = "`gongfu skill check` is for its author, who has the folder";
+                return Err(Failure::usage("INVALID_VALUE", message, hint).into());
             }
             Ok(skill) => *path = PathBuf::from(&skill.path),
             // What programs read has a finding for each path.
