@@ -131,24 +131,7 @@ fn show(
             .map_or_else(|| value.to_string(), str::to_owned);
         terminal.line(&format!("{:<10} {}", plain(key), plain(&value)))?;
     }
-    terminal.line(&format!(
-        "files      {} ({} bytes)",
-        skill.files.len(),
-        skill.bytes()
-    ))?;
-    for file in skill.files.iter().take(50) {
-        terminal.line(&format!(
-            "  {}  {}",
-            file.path,
-            terminal.paint(Paint::Dim, &format!("{} bytes", file.size))
-        ))?;
-    }
-    if skill.files.len() > 50 {
-        terminal.line(&format!(
-            "  … and {} more: gongfu skill show --json",
-            skill.files.len() - 50
-        ))?;
-    }
+    show_files(&skill, terminal)?;
     if let Some(left) = left.filter(|left| left.files > 0) {
         terminal.line(&format!(
             "run files  {}: gongfu layer show {}",
@@ -167,6 +150,29 @@ fn show(
         ))?;
     }
     Ok(Outcome::Good)
+}
+
+/// Lists the files of a skill.
+fn show_files(skill: &Skill, terminal: &mut Terminal) -> anyhow::Result<()> {
+    terminal.line(&format!(
+        "files      {} ({} bytes)",
+        skill.files.len(),
+        skill.bytes()
+    ))?;
+    for file in skill.files.iter().take(50) {
+        terminal.line(&format!(
+            "  {}  {}",
+            file.path,
+            terminal.paint(Paint::Dim, &format!("{} bytes", file.size))
+        ))?;
+    }
+    if skill.files.len() > 50 {
+        terminal.line(&format!(
+            "  … and {} more: gongfu skill show --json",
+            skill.files.len() - 50
+        ))?;
+    }
+    Ok(())
 }
 
 /// Names the skill that has the name of this one, or those whose name this one has.
