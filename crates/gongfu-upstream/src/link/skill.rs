@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use gongfu_core::connection::{SkillOffer, SkillPin, SkillVerdict, State};
 use gongfu_core::pin;
 use gongfu_core::port::{PortError, ServerSkills, Version};
+use gongfu_core::skill::Digest;
 
 use super::Link;
 use crate::session::Session;
@@ -119,11 +120,17 @@ impl Link {
         let session = self.session().await?;
         self.touch();
         self.compare(&session).await;
-        self.approved(uri).await?;
+        let digest = self.approved(uri).await?;
         let fetched = session.fetch(uri).await;
         self.touch();
         match fetched {
-            Ok(bytes) => Ok(bytes),
+            Ok(bytes) => {
+                if Digest::of(&bytes).to_string() != digest {
+                    // The caller refuses it. The server may have forgotten to say that the skill changed.
+                    self.skills_changed(&session).await;
+                }
+                Ok(bytes)
+            }
             Err(trouble) => {
                 self.unsigned(&trouble).await;
                 Err(trouble.into())
@@ -131,22 +138,22 @@ impl Link {
         }
     }
 
-    /// Refuses a file of no skill that a person approved.
-    async fn approved(&self, uri: &str) -> Result<(), PortError> {
+    /// The digest of a file of a skill that a person approved; refuses any other.
+    async fn approved(&self, uri: &str) -> Result<String, PortError> {
         let pin = self.skill_pin().await?;
         let mut skills = pin.usable(&self.connection().target);
-        let is_approved = skills.any(|pinned| {
+        let digest = skills.find_map(|pinned| {
             let skill = &pinned.skill;
             let mut files = skill.files.iter();
-            files.any(|file| skill.uri_of(file) == uri)
+            let file = files.find(|file| skill.uri_of(file) == uri)?;
+            Some(file.digest.clone())
         });
-        if is_approved {
-            return Ok(());
-        }
-        let name = &self.connection().name;
-        Err(PortError::Denied(format!(
-            "it changed since a person approved it: gongfu connection approve {name}"
-        )))
+        digest.ok_or_else(|| {
+            let name = &self.connection().name;
+            PortError::Denied(format!(
+                "it changed since a person approved it: gongfu connection approve {name}"
+            ))
+        })
     }
 }
 

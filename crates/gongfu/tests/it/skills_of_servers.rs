@@ -250,8 +250,18 @@ fn skill_that_is_not_the_approved_one_is_refused() {
         let refused = refusal(&mut client, "skill_read", file);
         assert_eq!(text_at(&refused, "/code"), "SKILL_UNVERIFIED", "{refused}");
     }
-    // What was fetched stays the approved one.
-    assert!(load(&mut client, "changing/good").contains("Read references/a.md."));
+    // One that changes between the list and the first read has lost its approval by that.
+    let name = json!({ "skill_name": "changing/good" });
+    let refused = refusal(&mut client, "skill_load", name.clone());
+    assert_eq!(text_at(&refused, "/code"), "SKILL_UNVERIFIED", "{refused}");
+    let gone = refusal(&mut client, "skill_load", name);
+    assert_eq!(text_at(&gone, "/code"), "SKILL_NOT_FOUND", "{gone}");
+    let tested = fixture.gongfu(["connection", "test", "changing"]).ends(1);
+    assert!(
+        tested.text().contains("- file: SKILL.md"),
+        "{}",
+        tested.text()
+    );
     assert!(load(&mut client, "honest/good").contains("Read references/a.md."));
     let file = json!({ "skill_name": "honest/good", "path": "references/a.md" });
     assert!(
