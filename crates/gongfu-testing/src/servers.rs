@@ -60,6 +60,7 @@ impl Servers for FakeServers {
             reason: (self.state == State::Dead).then(|| reason.to_owned()),
             is_approved: true,
             tools: vec!["drop".to_owned(), "say".to_owned()],
+            skills: Vec::new(),
         }]))
     }
 

@@ -86,6 +86,11 @@ impl Parts {
         }
     }
 
+    /// Puts the tools of the person's other servers into the catalog.
+    pub(crate) async fn provide_servers(&self) -> Result<(), PortError> {
+        upstream::provide(&self.catalog, self.space.servers(), Some(&Owner::Local)).await
+    }
+
     /// The same parts, with a word in the log about a home that can't be written.
     fn warned_of_home(self) -> Self {
         if let Some(failure) = &self.unwritable {

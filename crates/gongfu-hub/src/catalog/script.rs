@@ -37,6 +37,7 @@ impl Catalog {
             events: request.events,
             cancel: request.cancel,
             form,
+            asked_level: None,
             allowed: None,
         };
         let run = |call: Call| async move {

@@ -1,9 +1,7 @@
 //! `gongfu capability list|context`: everything that agents can use, and what a plan must heed.
 
 use gongfu_hub::capability::{HealthHint, PlanningHint};
-use gongfu_hub::{
-    Capability, CapabilityContext, CapabilityKind, CapabilityQuery, ToolError, upstream,
-};
+use gongfu_hub::{Capability, CapabilityContext, CapabilityKind, CapabilityQuery, ToolError};
 
 use super::Outcome;
 use super::call_error::reported;
@@ -69,7 +67,7 @@ fn asked<T>(
     let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
     let runtime = wiring::runtime()?;
     let answer = runtime.block_on(async {
-        upstream::provide(&parts.catalog, &parts.space).await?;
+        parts.provide_servers().await?;
         anyhow::Ok(ask(&parts).await)
     })?;
     answer.map_err(|error| reported(&error, Outcome::Findings, common.json, terminal))

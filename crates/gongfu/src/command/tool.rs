@@ -2,9 +2,7 @@
 
 use std::io::Read as _;
 
-use gongfu_core::account::Owner;
-use gongfu_core::port::PortError;
-use gongfu_hub::{Content, Request, ToolError, ToolResult, ToolSpec, upstream};
+use gongfu_hub::{Content, Request, ToolError, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -15,13 +13,7 @@ use crate::cli::ToolCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring::Parts;
 use crate::{progress, wiring};
-
-/// Puts the tools of the person's other servers into the catalog.
-async fn provide(parts: &Parts) -> Result<(), PortError> {
-    upstream::provide(&parts.catalog, parts.space.servers(), Some(&Owner::Local)).await
-}
 
 pub(crate) fn run(
     command: ToolCommand,
@@ -34,7 +26,7 @@ pub(crate) fn run(
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
             let specs = runtime.block_on(async {
-                provide(&parts).await?;
+                parts.provide_servers().await?;
                 anyhow::Ok(parts.catalog.list(&profiles.list, &actor, None).await)
             })?;
             list(&specs, common.json, terminal)
@@ -47,7 +39,7 @@ pub(crate) fn run(
         } => {
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
-            runtime.block_on(provide(&parts))?;
+            runtime.block_on(parts.provide_servers())?;
             // How arguments are read doesn't depend on the library.
             let spec = parts.catalog.spec(&profiles.list, &actor, &name);
             let spec = spec.as_ref();

@@ -50,6 +50,7 @@ fn status(server: &ServerTools, state: State) -> ConnectionStatus {
         reason: (state == State::Degraded).then(|| "it doesn't answer".to_owned()),
         is_approved: true,
         tools: Vec::new(),
+        skills: Vec::new(),
     }
 }
 
@@ -90,7 +91,8 @@ fn setup() -> (Catalog, Arc<MemorySpace>) {
         ("-lib/off", &[("SKILL.md", plain)]),
     ]);
     let (catalog, space) = catalog_of(space);
-    now(upstream::provide(&catalog, &space.open(&Owner::Local))).unwrap();
+    let servers = Arc::clone(space.open(&Owner::Local).servers());
+    now(upstream::provide(&catalog, &servers, Some(&Owner::Local))).unwrap();
     (catalog, space)
 }
 
