@@ -41,10 +41,10 @@ const PASSED_ON: [&str; 12] = [
 /// The folders of programs for a person without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Something in a file of connections that can't be used.
+/// Something in a file of connections, or in the environment, that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diagnostic {
-    /// The file.
+    /// The file, or the variable of the environment.
     pub(crate) file: PathBuf,
     /// The line, where it is known.
     pub(crate) line: Option<usize>,
@@ -83,6 +83,13 @@ pub(crate) fn connections(environment: &Environment, home: &Home) -> Connections
     }
     if let Some(folder) = &environment.connections_dir {
         all.add_folder(folder);
+    }
+    if let Some(level) = unknown_safety(environment) {
+        let variable = Path::new("LLP_MCP_DEFAULT_SAFETY");
+        let what = format!(
+            "`{level}` is no safety level, so HIGH holds: use LOW, MEDIUM, HIGH or CRITICAL"
+        );
+        all.diagnose(variable, None, what);
     }
     all
 }
@@ -223,8 +230,16 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
     all
 }
 
-/// The safety level of connections that say nothing.
+/// The safety level of connections that say nothing. A word that names none must not lower it.
 pub(crate) fn default_safety(environment: &Environment) -> Safety {
-    let named = environment.default_safety.as_deref();
-    named.and_then(Safety::from_name).unwrap_or(Safety::Medium)
+    match environment.default_safety.as_deref() {
+        Some(name) => Safety::from_name(name).unwrap_or(Safety::High),
+        None => Safety::Medium,
+    }
+}
+
+/// The level that the environment names, where there is none of that name.
+fn unknown_safety(environment: &Environment) -> Option<&str> {
+    let named = environment.default_safety.as_deref()?;
+    Safety::from_name(named).is_none().then_some(named)
 }

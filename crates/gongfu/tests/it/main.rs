@@ -5,6 +5,9 @@
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod accounts;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod agent_context;
 #[cfg(test)]
 mod approve;
 #[cfg(test)]
