@@ -87,7 +87,7 @@ fn skills(context: &Value) -> Vec<&str> {
     texts(list_at(context, "/available_skills"), "")
 }
 
-/// What the context says of a capability; its hint says the same where there is something to heed.
+/// The entry of a capability in the context; its hint says the same where there is something to heed.
 #[track_caller]
 fn capability<'a>(context: &'a Value, id: &str) -> &'a Value {
     let all = list_at(context, "/capabilities");
