@@ -87,7 +87,7 @@ pub(crate) fn connections(environment: &Environment, home: &Home) -> Connections
     if let Some(level) = unknown_safety(environment) {
         let variable = Path::new("LLP_MCP_DEFAULT_SAFETY");
         let what = format!(
-            "`{level}` is no safety level, so HIGH holds: use LOW, MEDIUM, HIGH or CRITICAL"
+            "`{level}` is not a safety level, so HIGH holds: use LOW, MEDIUM, HIGH or CRITICAL"
         );
         all.diagnose(variable, None, what);
     }
@@ -238,7 +238,7 @@ pub(crate) fn default_safety(environment: &Environment) -> Safety {
     }
 }
 
-/// The level that the environment names, where there is none of that name.
+/// The word of the environment that names no level.
 fn unknown_safety(environment: &Environment) -> Option<&str> {
     let named = environment.default_safety.as_deref()?;
     Safety::from_name(named).is_none().then_some(named)
