@@ -20,7 +20,8 @@ pub use error::{
 pub use listing_cache::{Listing, Listings};
 pub use lock::{lock, lock_at_once};
 pub use root::{
-    FolderId, Root, id_outside, is_at, kind_outside, mode_outside, owner_outside, real_outside,
+    FileStatus, FolderId, Root, id_outside, is_at, kind_outside, mode_outside, owner_outside,
+    real_outside, status_at,
 };
 pub use tree::{TreeEntry, TreeKind};
 pub use writing::{PutError, is_temporary, temporary_name};

@@ -32,11 +32,13 @@ mod capability;
 mod name;
 mod script;
 mod snapshot;
+mod unavailable;
 
 pub use capability::CapabilityQuery;
 use script::is_script;
 pub use snapshot::NameCollision;
 use snapshot::{SEARCH, Snapshot, is_many};
+use unavailable::unavailable;
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
 macro_rules! tools {
@@ -384,6 +386,9 @@ impl Catalog {
         let visible = || entries.visible(profiles, &actor.owner, is_many);
         let found = name::found(visible(), name).map(Arc::clone);
         let Some(entry) = found.or_else(|| own?.entry(name)) else {
+            if let Some(error) = unavailable(&space, profiles, actor, name).await {
+                return Err(error);
+            }
             let permitted = visible().filter(|entry| is_permitted(entry.spec(), actor));
             return Err(name::unknown(permitted, name));
         };

@@ -10,7 +10,7 @@ use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::FileExt as _;
 use cap_std::fs::{File, OpenOptions};
 use gongfu_core::skill::SkillPath;
-use gongfu_files::disk::{self, Root};
+use gongfu_files::disk::{self, FileStatus, Root};
 
 pub use reader::LogReader;
 
@@ -24,7 +24,17 @@ const MAX_ROTATED: usize = 4;
 pub(crate) struct Log {
     folder: PathBuf,
     name: String,
-    file: Option<File>,
+    open: Option<OpenLog>,
+}
+
+/// The file that is written to.
+#[derive(Debug)]
+struct OpenLog {
+    file: File,
+    /// Its device and inode.
+    id: (u64, u64),
+    /// Its length after the last line of this process.
+    end: u64,
 }
 
 impl Log {
@@ -33,7 +43,7 @@ impl Log {
         Self {
             folder,
             name: name.to_owned(),
-            file: None,
+            open: None,
         }
     }
 
@@ -42,21 +52,31 @@ impl Log {
     /// # Errors
     /// The file can't be written.
     pub(crate) fn append(&mut self, entry: &[u8]) -> io::Result<()> {
-        // An entry that goes to a file which was moved away would be lost.
-        let current = match self.file.take() {
-            Some(file) if self.is_current(&file)? => file,
-            _ => self.open()?,
+        let path = self.folder.join(self.file_name(0));
+        // A person may have removed or replaced the file, and another process may have rotated it: an entry in one that
+        // was moved away would be lost.
+        let found = disk::status_at(&path).filter(|found| found.length < MAX_BYTES);
+        let (mut open, length) = match (self.open.take(), found) {
+            (Some(open), Some(found)) if open.id == found.id => (open, found.length),
+            _ => {
+                let file = self.open()?;
+                let FileStatus { id, length } = (&file.metadata()?).into();
+                (OpenLog { file, id, end: 0 }, length)
+            }
         };
         // A line that a crash cut short ends here, so that it costs only itself.
-        let start: &[u8] = if has_whole_lines(&current)? {
+        let start: &[u8] = if length == open.end || has_whole_lines(&open.file, length)? {
             b""
         } else {
             b"\n"
         };
         // One write a line: lines of several processes don't mix.
         let line = [start, entry, b"\n"].concat();
-        let written = self.file.insert(current).write_all(&line);
-        written.map_err(|error| disk::error_at(&self.folder.join(self.file_name(0)), &error))
+        let written = open.file.write_all(&line);
+        written.map_err(|error| disk::error_at(&path, &error))?;
+        open.end = length + line.len() as u64;
+        self.open = Some(open);
+        Ok(())
     }
 
     /// The last lines, at most `limit`, the oldest first.
@@ -90,14 +110,6 @@ impl Log {
             }
         }
         Ok(entries.into())
-    }
-
-    /// Returns whether a handle is still the file at the log's path, with room in it: a person may have
-    /// removed or replaced it, and another process may have rotated it.
-    fn is_current(&self, file: &File) -> io::Result<bool> {
-        let metadata = file.metadata()?;
-        let path = self.folder.join(self.file_name(0));
-        Ok(metadata.len() < MAX_BYTES && disk::is_at(&path, &metadata))
     }
 
     fn open(&self) -> io::Result<File> {
@@ -155,9 +167,9 @@ fn file_name(log: &str, number: usize) -> String {
     }
 }
 
-/// Returns whether the last line of a file has its end.
-fn has_whole_lines(file: &File) -> io::Result<bool> {
-    let Some(last) = file.metadata()?.len().checked_sub(1) else {
+/// Returns whether the last line of a file of this length has its end.
+fn has_whole_lines(file: &File, length: u64) -> io::Result<bool> {
+    let Some(last) = length.checked_sub(1) else {
         return Ok(true);
     };
     let mut byte = [0];

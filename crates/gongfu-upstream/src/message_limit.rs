@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// The longest message, in bytes.
-pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_MESSAGE: usize = 48 * 1024 * 1024;
 
 /// Reads what a program writes, until a message is too long.
 pub(crate) struct MessageLimit<R> {

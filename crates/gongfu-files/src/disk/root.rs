@@ -277,15 +277,41 @@ pub fn owner_outside(path: &Path) -> Option<u32> {
     Some(metadata.uid())
 }
 
-/// Returns whether an outside path leads to an open file, links followed. For telling that the file was
-/// moved away, never for opening one.
+/// The identity and the length of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStatus {
+    /// Its device and inode.
+    pub id: (u64, u64),
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+impl From<&Metadata> for FileStatus {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            id: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+        }
+    }
+}
+
+/// The file to which an outside path leads, links followed. For telling that a file was moved away, never for opening
+/// one.
 #[expect(
     clippy::disallowed_methods,
     reason = "decides only whether an open file is kept open"
 )]
-pub fn is_at(path: &Path, open: &Metadata) -> bool {
+pub fn status_at(path: &Path) -> Option<FileStatus> {
     use std::os::unix::fs::MetadataExt as _;
 
-    std::fs::metadata(path)
-        .is_ok_and(|found| (open.dev(), open.ino()) == (found.dev(), found.ino()))
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(FileStatus {
+        id: (metadata.dev(), metadata.ino()),
+        length: metadata.len(),
+    })
+}
+
+/// Returns whether an outside path leads to an open file, links followed.
+pub fn is_at(path: &Path, open: &Metadata) -> bool {
+    status_at(path).is_some_and(|found| found.id == FileStatus::from(open).id)
 }

@@ -141,8 +141,19 @@ fn server_that_ends_at_once_has_no_tool() {
     let both = json!(["mcp.files.echo", "mcp.files.pid"]);
     assert_eq!(at(&context, "/available_mcp_tools"), &both);
     machine.0.write("server.py", "raise SystemExit(3)");
-    let refused = failed(&machine.client().call("files__echo", json!({ "text": "x" })));
-    assert_eq!(text_at(&refused, "/code"), "SERVER_UNAVAILABLE");
+    let mut client = machine.client();
+    // The second call finds no tool any more, and must hear the same.
+    for _ in 0..2 {
+        let refused = failed(&client.call("files__echo", json!({ "text": "x" })));
+        assert_eq!(
+            text_at(&refused, "/code"),
+            "SERVER_UNAVAILABLE",
+            "{refused}"
+        );
+    }
+    let unknown = json!({ "name": "others__echo", "arguments": {} });
+    let unknown = client.request("tools/call", unknown);
+    assert!(text_at(&unknown, "/error/message").contains("TOOL_NOT_FOUND"));
     let listed = machine.gongfu(&["connection", "list", "--json"]).good();
     assert_eq!(text_at(&listed.json(), "/0/state"), "DEAD");
 }
