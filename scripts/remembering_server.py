@@ -34,7 +34,10 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
     if params["name"] == "die":
         sys.exit(3)
     if params["name"] == "remember":
-        NOTES.append(params["arguments"]["note"])
+        note = params["arguments"].get("note")
+        if not isinstance(note, str):
+            return {"content": [{"type": "text", "text": "the note must be a string"}], "isError": True}
+        NOTES.append(note)
     return {"content": [{"type": "text", "text": f"{os.getpid()}: {', '.join(NOTES)}"}], "isError": False}
 
 
