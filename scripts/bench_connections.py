@@ -3,10 +3,12 @@
 
     bench_connections.py [--gongfu BIN] [--tools FOLDER] [--seconds N] [--rounds N]
 
-Three servers on standard input and output: one that does as little as it can (quick_server.py), the same with a
-millisecond of work in each call, and the server-everything of the protocol's authors. Each is called directly, through gongfu on standard input and output and over HTTP, and through
-FastMCP's proxy and mcp-proxy; one call after another, and with 16 in flight, which over HTTP are as many connections. All
-take turns, for so many rounds. The clients write requests and read answers as they are on the wire.
+The servers are on standard input and output: three of the protocol's authors that do what people use them for (a file is
+read, the state of a repository, the time), their server-everything, which answers with what it was sent, a server that
+does as little as it can (quick_server.py), and the same with a millisecond of work in each call. Each is called directly,
+through gongfu on standard input and output and over HTTP, and through FastMCP's proxy and mcp-proxy; one call after
+another, and with 16 in flight, which over HTTP are as many connections. All take turns, for so many rounds. The clients
+write requests and read answers as they are on the wire.
 
 Prints the median of the rounds in calls a second and its share of the direct calls. `--tools` is where `just servers` has
 installed what is measured; what isn't there is left out, with a note.
@@ -44,6 +46,28 @@ def request(number: int | None, method: str, params: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **named, "method": method, "params": params}).encode()
 
 
+@dataclass
+class Subject:
+    """A server, and the call of it that is measured."""
+
+    title: str
+    command: list[str]
+    tool: str = "echo"
+    arguments: dict[str, str] | None = None
+    """None for a message that is another one in each call."""
+    expected: str = ""
+
+    def call(self, number: int, tool: str) -> bytes:
+        arguments = {"message": f"m{number}"} if self.arguments is None else self.arguments
+        return request(number, "tools/call", {"name": tool, "arguments": arguments})
+
+    def check(self, answer: Any) -> None:
+        found = answer["result"]["content"][0]["text"]
+        fits = found == f"Echo: m{answer['id']}" if self.arguments is None else self.expected in found
+        if not fits:
+            raise AssertionError(f"{found!r} is not the answer of {self.title}")
+
+
 class Pipes:
     """A server on standard input and output; as many calls as wanted share its pipes."""
 
@@ -67,7 +91,7 @@ class Pipes:
             if found := [message for message in messages if "method" not in message]:
                 return found
 
-    def measure(self, tool: str, seconds: float, many: int) -> float:
+    def measure(self, subject: Subject, tool: str, seconds: float, many: int) -> float:
         """The calls a second, with so many in flight."""
         number = 0
 
@@ -76,7 +100,7 @@ class Pipes:
             calls = []
             for _ in range(count):
                 number += 1
-                calls.append(request(number, "tools/call", {"name": tool, "arguments": {"message": f"m{number}"}}) + b"\n")
+                calls.append(subject.call(number, tool) + b"\n")
             os.write(self.input, b"".join(calls))
 
         started, done = time.monotonic(), 0
@@ -84,7 +108,7 @@ class Pipes:
         while time.monotonic() - started < seconds:
             answers = self.answers()
             for answer in answers:
-                check(answer, f"m{answer['id']}")
+                subject.check(answer)
             done += len(answers)
             more(len(answers))
         took = time.monotonic() - started
@@ -96,12 +120,6 @@ class Pipes:
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-
-
-def check(answer: Any, message: str) -> None:
-    found = answer["result"]["content"][0]["text"]
-    if found != f"Echo: {message}":
-        raise AssertionError(f"{found!r} is not the answer to {message!r}")
 
 
 class Wire:
@@ -182,21 +200,26 @@ class Web:
         for wire in self.wires:
             wire.session = first.session
 
-    def measure(self, tool: str, seconds: float, many: int) -> float:
+    def measure(self, subject: Subject, tool: str, seconds: float, many: int) -> float:
         """The calls a second, with so many in flight."""
         number = 0
 
-        def send(wire: Wire) -> str:
+        def send(wire: Wire) -> int:
             nonlocal number
             number += 1
-            wire.send(request(number, "tools/call", {"name": tool, "arguments": {"message": f"m{number}"}}))
-            return f"m{number}"
+            wire.send(subject.call(number, tool))
+            return number
+
+        def check(wire: Wire, sent: int) -> None:
+            answer = wire.answer()
+            if answer["id"] != sent:
+                raise AssertionError(f"{answer['id']} is not the id of the call {sent}")
+            subject.check(answer)
 
         started, done = time.monotonic(), 0
         if many == 1:
             while time.monotonic() - started < seconds:
-                message = send(self.wires[0])
-                check(self.wires[0].answer(), message)
+                check(self.wires[0], send(self.wires[0]))
                 done += 1
             return done / (time.monotonic() - started)
         with selectors.DefaultSelector() as selector:
@@ -207,7 +230,7 @@ class Web:
             while time.monotonic() - started < seconds:
                 for key, _ in selector.select():
                     wire = key.data
-                    check(wire.answer(), waiting[wire])
+                    check(wire, waiting[wire])
                     done += 1
                     waiting[wire] = send(wire)
             took = time.monotonic() - started
@@ -243,9 +266,10 @@ class Way:
     many: list[float] = field(default_factory=list)
 
 
-def ways(server: list[str], home: Home, tools: Path) -> list[Way]:
+def ways(subject: Subject, home: Home, tools: Path) -> list[Way]:
     """Every way to a server that can be measured here."""
     kept, folder = home.variables, home.folder
+    server, tool, ours = subject.command, subject.tool, f"one__{subject.tool}"
     gongfu = [str(home.gongfu), "mcp", "--no-default-dirs"]
 
     def serve() -> Web:
@@ -261,20 +285,44 @@ def ways(server: list[str], home: Home, tools: Path) -> list[Way]:
         return Web([str(proxy), "--log-level", "ERROR", "--port", str(port), "--", *server], kept, folder, port)
 
     found = [
-        Way("directly", "echo", lambda: Pipes(server, kept, folder)),
-        Way("gongfu, stdio", "one__echo", lambda: Pipes(gongfu, kept, folder)),
-        Way("gongfu, HTTP", "one__echo", serve),
+        Way("directly", tool, lambda: Pipes(server, kept, folder)),
+        Way("gongfu, stdio", ours, lambda: Pipes(gongfu, kept, folder)),
+        Way("gongfu, HTTP", ours, serve),
     ]
     fastmcp = [sys.executable, str(SCRIPTS / "bench_proxy.py")]
     if subprocess.run([sys.executable, "-c", "import fastmcp"], capture_output=True).returncode == 0:
-        found += [Way("FastMCP proxy, stdio", "echo", lambda: Pipes([*fastmcp, "0", *server], kept, folder)), Way("FastMCP proxy, HTTP", "echo", fastmcp_web)]
+        found += [Way("FastMCP proxy, stdio", tool, lambda: Pipes([*fastmcp, "0", *server], kept, folder)), Way("FastMCP proxy, HTTP", tool, fastmcp_web)]
     else:
         print("note: FastMCP isn't installed", file=sys.stderr)
     proxy = tools / "proxy" / "bin" / "mcp-proxy"
     if proxy.exists():
-        found.append(Way("mcp-proxy, HTTP", "echo", proxy_web))
+        found.append(Way("mcp-proxy, HTTP", tool, proxy_web))
     else:
         print("note: mcp-proxy isn't installed", file=sys.stderr)
+    return found
+
+
+def subjects(tools: Path, folder: Path) -> list[Subject]:
+    """What is measured: what is installed of it."""
+    node, python = tools / "node_modules" / ".bin", tools / "python" / "bin"
+    files, repository = folder / "files", folder / "repository"
+    files.mkdir()
+    text = files / "text.txt"
+    text.write_text("".join(f"line {number} of a text\n" for number in range(500)))
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    quick = [sys.executable, str(SCRIPTS / "quick_server.py")]
+    all_subjects = [
+        Subject("filesystem: a file", [str(node / "mcp-server-filesystem"), str(files)], "read_text_file", {"path": str(text)}, "line 499"),
+        Subject("git: the status", [str(python / "mcp-server-git")], "git_status", {"repo_path": str(repository)}, "No commits yet"),
+        Subject("time: now", [str(python / "mcp-server-time")], "get_current_time", {"timezone": "UTC"}, "UTC"),
+        Subject("server-everything: echo", [str(node / "mcp-server-everything"), "stdio"]),
+        Subject("a quick server", quick),
+        Subject("1 ms a call", [*quick, "1"]),
+    ]
+    found = [subject for subject in all_subjects if Path(subject.command[0]).exists()]
+    for subject in all_subjects:
+        if subject not in found:
+            print(f"note: {subject.title}: it isn't installed", file=sys.stderr)
     return found
 
 
@@ -299,24 +347,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each is measured in a round")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    quick = [sys.executable, str(SCRIPTS / "quick_server.py")]
-    servers = {"a quick server": quick, "1 ms a call": [*quick, "1"]}
-    everything = options.tools / "node_modules" / ".bin" / "mcp-server-everything"
-    if everything.exists():
-        servers["server-everything"] = [str(everything), "stdio"]
-    else:
-        print("note: server-everything isn't installed", file=sys.stderr)
+    tools = options.tools.resolve()
     with tempfile.TemporaryDirectory(prefix="gongfu-bench-") as name:
-        for number, (title, server) in enumerate(servers.items()):
-            home = Home(Path(name) / str(number), binary(options.gongfu), server)
-            measured = ways(server, home, options.tools)
+        for number, subject in enumerate(subjects(tools, Path(name))):
+            home = Home(Path(name) / str(number), binary(options.gongfu), subject.command)
+            measured = ways(subject, home, tools)
             for _ in range(options.rounds):
                 for way in measured:
                     with contextlib.closing(way.start()) as client:
-                        client.measure(way.tool, min(0.5, options.seconds), 1)  # The server is started, and everything is warm.
-                        way.single.append(client.measure(way.tool, options.seconds, 1))
-                        way.many.append(client.measure(way.tool, options.seconds, MANY))
-            print(f"\n{title:<24} {'calls/s':>9} {'of direct':>10}   {f'{MANY} at once':>10} {'of direct':>10}", flush=True)
+                        client.measure(subject, way.tool, min(0.5, options.seconds), 1)  # The server is started, and everything is warm.
+                        way.single.append(client.measure(subject, way.tool, options.seconds, 1))
+                        way.many.append(client.measure(subject, way.tool, options.seconds, MANY))
+            print(f"\n{subject.title:<24} {'calls/s':>9} {'of direct':>10}   {f'{MANY} at once':>10} {'of direct':>10}", flush=True)
             first = measured[0]
             for way in measured:
                 single, many = median(way.single), median(way.many)
