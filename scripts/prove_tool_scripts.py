@@ -86,7 +86,7 @@ class Script:
     # What has to be in the audit, and in the logs of the servers.
     audited: Counter[tuple[str, str]] = field(default_factory=Counter)
     executed: Counter[str] = field(default_factory=Counter)
-    # Calls that it doesn't wait for: they may as well be cancelled with it.
+    # Calls that it doesn't wait for: they may as well be cancelled with it, or never begin.
     forged: list[tuple[str, str, str]] = field(default_factory=list)
     is_failing: bool = False
     calls: int = 0
@@ -249,10 +249,16 @@ def compare(scripts: list[Script], audit: list[dict[str, Any]], calm: Counter[st
     for script in scripts:
         for tool, outcome, key in script.forged:
             made = found[script.number]
-            if made[tool, outcome] < script.audited[tool, outcome] and made[tool, "CANCELLED"]:
-                made[tool, outcome], made[tool, "CANCELLED"] = made[tool, outcome] + 1, made[tool, "CANCELLED"] - 1
-                if not calm[key]:
-                    del executed[script.number][key]
+            if made[tool, outcome] == script.audited[tool, outcome]:
+                continue
+            if made[tool, "CANCELLED"]:
+                made[tool, "CANCELLED"] -= 1
+            elif calm[key]:
+                continue
+            # Cancelled, or the script had ended before the request was read.
+            made[tool, outcome] += 1
+            if not calm[key]:
+                del executed[script.number][key]
         if found[script.number] != script.audited:
             more, less = found[script.number] - script.audited, script.audited - found[script.number]
             problems.append(f"the audit of script {script.number} has {dict(more)} too much, {dict(less)} too little")
