@@ -457,11 +457,14 @@ impl Link {
     /// Refuses a tool that the server offers no more, or in another form than a person approved.
     fn offers(&self, session: &Session, tool: &str, digest: &str) -> Result<(), PortError> {
         let offered = session.offered.borrow().clone();
-        if offered.get(tool).is_some_and(|now| now.digest == digest) {
-            return Ok(());
-        }
-        let since = self.upstream.advice("approve", "approved it");
-        let why = format!("its definition changed since {since}");
+        let why = match offered.get(tool) {
+            Some(now) if now.digest == digest => return Ok(()),
+            Some(_) => {
+                let since = self.upstream.advice("approve", "approved it");
+                format!("its definition changed since {since}")
+            }
+            None => "its server doesn't offer it any more".to_owned(),
+        };
         Err(PortError::Denied(why))
     }
 
