@@ -2,6 +2,7 @@
 //!
 //! Starts nothing and connects to nothing; [`crate::port::Servers`] does.
 
+mod confinement;
 mod definition;
 mod health;
 mod name;
@@ -16,6 +17,7 @@ use std::fmt;
 
 use serde_json::json;
 
+pub use confinement::{Confinement, sandbox_folder};
 pub use definition::{Definition, Difference, MAX_DEFINITION};
 pub use health::{Fault, Health, Outcome, State};
 pub use name::{ConnectionName, ConnectionNameError, permission, wire_name};
@@ -75,8 +77,8 @@ pub struct Program {
     pub environment: BTreeMap<String, String>,
     /// The folder that it starts in; `None` for the person's home.
     pub folder: Option<String>,
-    /// True if it runs in the sandbox.
-    pub is_sandboxed: bool,
+    /// Its sandbox; `None` where it runs as the person.
+    pub sandbox: Option<Confinement>,
 }
 
 /// The address of a server.
@@ -105,6 +107,15 @@ pub struct OAuthClient {
     pub port: Option<u16>,
 }
 
+impl Program {
+    /// All that its sandbox shows: the folder that it starts in is read as well.
+    pub fn confinement(&self) -> Option<Confinement> {
+        let mut sandbox = self.sandbox.clone()?;
+        sandbox.read.extend(self.folder.clone());
+        Some(sandbox)
+    }
+}
+
 impl fmt::Debug for OAuthClient {
     /// Without the secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,7 +138,7 @@ impl fmt::Debug for Program {
             .field("arguments", &self.arguments)
             .field("environment", &names)
             .field("folder", &self.folder)
-            .field("is_sandboxed", &self.is_sandboxed)
+            .field("sandbox", &self.sandbox)
             .finish()
     }
 }
@@ -150,7 +161,6 @@ impl Target {
     /// Everything that a person approves, a line each: all that decides what is started or contacted. Secrets are
     /// named, and their values left out.
     pub fn lines(&self) -> Vec<String> {
-        let shown = |text: &str| visible(text).replace('\n', "\\n");
         match self {
             Self::Program(program) => {
                 let mut lines = vec![format!("command: {}", shown(&program.command))];
@@ -166,10 +176,9 @@ impl Target {
                 }));
                 let folder = program.folder.iter();
                 lines.extend(folder.map(|folder| format!("folder: {}", shown(folder))));
-                lines.push(if program.is_sandboxed {
-                    "runs in the sandbox".to_owned()
-                } else {
-                    "runs as you, without a sandbox".to_owned()
+                lines.extend(match &program.sandbox {
+                    Some(sandbox) => sandbox.lines(),
+                    None => vec!["runs as you, without a sandbox".to_owned()],
                 });
                 lines
             }
@@ -198,6 +207,11 @@ impl Target {
     pub fn digest(&self) -> Digest {
         Digest::of(json!(self.lines()).to_string().as_bytes())
     }
+}
+
+/// A text in one line, for people.
+fn shown(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
 }
 
 /// Returns true if the value of a variable is a secret, by its name.

@@ -21,6 +21,8 @@ pub const WORKSPACE: &str = "/workspace";
 pub const SKILL: &str = "/skill";
 /// The folder in which runs see the long outputs of runs before them.
 pub const LOGS: &str = "/runs";
+/// The home of a run, which is empty and ends with it.
+pub const HOME: &str = "/run/home";
 /// The most bytes that runs leave beside all skills of an owner together.
 pub const MAX_LAYER_BYTES: u64 = 1024 * 1024 * 1024;
 

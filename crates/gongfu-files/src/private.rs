@@ -245,14 +245,14 @@ impl PrivatePaths {
     }
 
     /// Returns whether a folder itself is one that is never shown: gongfu's home, and all in it but workspaces.
-    pub(crate) fn refuses(&self, folder: &Path) -> bool {
+    pub fn refuses(&self, folder: &Path) -> bool {
         let folder = self.known(folder);
         folder.starts_with(&self.home)
             && !(folder.starts_with(&self.workspaces) && folder != self.workspaces)
     }
 
     /// The real paths of what is hidden below a folder, which is named by its own.
-    pub(crate) fn below(&self, shown: &Path) -> Vec<PathBuf> {
+    pub fn below(&self, shown: &Path) -> Vec<PathBuf> {
         let folder = &*self.known(shown);
         // A project may have files of these names, which are its own.
         let home = is_home(folder).then_some(folder);

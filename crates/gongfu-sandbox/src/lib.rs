@@ -39,6 +39,7 @@ mod run_dir;
 mod runner;
 #[cfg(target_os = "linux")]
 mod seccomp;
+mod server;
 #[cfg(target_os = "linux")]
 mod system;
 mod tenant;
@@ -57,3 +58,4 @@ pub use owner::OwnerSandbox;
 #[cfg(target_os = "linux")]
 pub use processes::{LocalProcesses, leave_terminal, start_apart};
 pub use runner::Runner;
+pub use server::start_server;

@@ -121,6 +121,14 @@ impl Runner {
         (reaching.level != wanted).then(|| Self::new(Some(reaching.level)))
     }
 
+    /// A runner for programs that need folders of the machine at their own paths, and hosts: other levels don't have
+    /// both.
+    pub fn for_servers() -> Self {
+        let mut all = backends().into_iter().map(|backend| backend.profile());
+        let reaching = all.find(|profile| profile.reaches_hosts);
+        Self::new(reaching.map(|profile| profile.level))
+    }
+
     /// Lets users of a server have a level that is for a single person, if `is_allowed`: the operator trusts
     /// all of them then.
     #[must_use]

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::sandbox::{SKILL, WORKSPACE};
+use gongfu_core::sandbox::{HOME, SKILL, WORKSPACE};
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 
 use crate::folder::open_real;
@@ -31,8 +31,6 @@ const SETTINGS: [&str; 12] = [
 ];
 /// Package stores that some systems have.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
-/// The home of the user of a run: what programs keep there ends with the run.
-pub(crate) const HOME: &str = "/run/home";
 /// The place of the skill, to which [`SKILL`] is a link: scripts ask for the folders above them, and expect as many as
 /// where agents keep skills.
 const SKILL_PLACE: &str = "/run/agent/skills/skill";
@@ -217,6 +215,17 @@ impl View {
     pub(crate) fn add_nameless(&mut self, path: &Path, at: &str) -> io::Result<()> {
         let source = self.add_source(path, Some(false))?;
         self.push_bind(at, source, false, false, path.is_dir());
+        Ok(())
+    }
+
+    /// Adds a file or folder at its own path, as it is at every moment.
+    ///
+    /// # Errors
+    /// It isn't there, or there is a link on the way.
+    pub(crate) fn add_own(&mut self, path: &Path, at: &str, writable: bool) -> io::Result<()> {
+        let handle = open_real(path, OFlags::PATH)?;
+        let source = self.add_handle(path.to_owned(), &handle, Some(writable))?;
+        self.push_bind(at, source, writable, false, false);
         Ok(())
     }
 

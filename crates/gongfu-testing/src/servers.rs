@@ -50,7 +50,7 @@ impl Servers for FakeServers {
                     arguments: vec!["--port".to_owned()],
                     environment: [("ECHO_TOKEN".to_owned(), "s3cret".to_owned())].into(),
                     folder: None,
-                    is_sandboxed: false,
+                    sandbox: None,
                 }),
                 safety: None,
                 tools: None,

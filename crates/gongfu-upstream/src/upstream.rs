@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::connection::{Connection, ConnectionPin, PinnedTool, Program, Target, Verdict};
 use gongfu_core::pin;
 use gongfu_core::port::{PortError, ProcessSpec, Version};
+use gongfu_core::sandbox::HOME;
 
 use crate::parts::{ConnectionEntry, ServerParts};
 use crate::room::Room;
@@ -160,14 +161,18 @@ impl Upstream {
 
     /// The process of its program.
     pub(crate) fn spec(&self, program: &Program) -> ProcessSpec {
-        let mut environment = self.parts.environment.clone();
+        // In a sandbox, nothing of the person's is there.
+        let (mut environment, folder) = match program.sandbox {
+            Some(_) => (BTreeMap::new(), HOME.to_owned()),
+            None => (self.parts.environment.clone(), self.parts.folder.clone()),
+        };
         environment.extend(program.environment.clone());
         let command = std::iter::once(&program.command);
-        let folder = program.folder.clone();
         ProcessSpec {
             arguments: command.chain(&program.arguments).cloned().collect(),
             environment,
-            folder: folder.unwrap_or_else(|| self.parts.folder.clone()),
+            folder: program.folder.clone().unwrap_or(folder),
+            sandbox: program.confinement(),
         }
     }
 

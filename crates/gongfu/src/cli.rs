@@ -33,7 +33,7 @@ pub(crate) use capability::CapabilityCommand;
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
-pub(crate) use connection::{ConnectionAddArguments, ConnectionCommand};
+pub(crate) use connection::{ConnectionAddArguments, ConnectionCommand, SandboxArguments};
 pub(crate) use consent::{
     AllowedScope, ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::{Connection, Entry, FileKind, Mistake, Target, read};
-use gongfu_files::Home;
+use gongfu_files::{Home, PrivatePaths};
 use gongfu_upstream::ConnectionEntry;
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::plain;
 
+mod confined;
 pub(crate) mod file;
 mod locks;
 pub(crate) mod schema;
@@ -72,17 +73,21 @@ pub(crate) struct Connections {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
+/// Tells why a connection can't be used on this machine.
+type Check<'a> = &'a dyn Fn(&Connection) -> Option<String>;
+
 /// Reads every connection: of gongfu's own file first, then those that the environment names. Of two with one name
 /// the first counts, and the other is a diagnostic.
 pub(crate) fn connections(environment: &Environment, home: &Home) -> Connections {
     let mut all = Connections::default();
+    let check = |connection: &Connection| problem(connection, environment, home);
     let own = home.connections();
     let named = environment.connections_file.iter();
     for file in std::iter::once(&own).chain(named) {
-        all.add_file(file, *file != own);
+        all.add_file(file, *file != own, &check);
     }
     if let Some(folder) = &environment.connections_dir {
-        all.add_folder(folder);
+        all.add_folder(folder, &check);
     }
     if let Some(level) = unknown_safety(environment) {
         let variable = Path::new("LLP_MCP_DEFAULT_SAFETY");
@@ -103,7 +108,7 @@ impl Connections {
         });
     }
 
-    fn add_folder(&mut self, folder: &Path) {
+    fn add_folder(&mut self, folder: &Path, check: Check<'_>) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) => {
@@ -116,11 +121,11 @@ impl Connections {
             .collect();
         files.sort();
         for file in files {
-            self.add_file(&file, true);
+            self.add_file(&file, true, check);
         }
     }
 
-    fn add_file(&mut self, file: &Path, is_required: bool) {
+    fn add_file(&mut self, file: &Path, is_required: bool, check: Check<'_>) {
         let text = match Snapshot::read(file) {
             Ok(snapshot) => match snapshot.text {
                 Some(text) => text,
@@ -142,7 +147,13 @@ impl Connections {
         let line = |place: &[String]| format.line(&text, place);
         let source = plain(&file.to_string_lossy());
         for entry in reading.entries {
-            self.add(entry, file, &source, line);
+            match check(&entry.connection) {
+                Some(why) => {
+                    let what = format!("`{}`: {why}", entry.connection.name);
+                    self.diagnose(file, line(&entry.place), what);
+                }
+                None => self.add(entry, file, &source, line),
+            }
         }
     }
 
@@ -169,6 +180,20 @@ impl Connections {
             });
         }
     }
+}
+
+/// The reason why a connection can't be used on this machine, and the fix.
+pub(crate) fn problem(
+    connection: &Connection,
+    environment: &Environment,
+    home: &Home,
+) -> Option<String> {
+    let Target::Program(program) = &connection.target else {
+        return None;
+    };
+    let sandbox = program.confinement()?;
+    let private = PrivatePaths::new(home, environment.user.as_deref());
+    confined::refusal(&private, &sandbox)
 }
 
 /// The connections in the configuration of a client, with their names adapted; gongfu itself is left out.

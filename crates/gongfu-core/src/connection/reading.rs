@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Connection, ConnectionName, MissingVariable, OAuthClient, Program, Target, Url, expand,
+    Confinement, Connection, ConnectionName, MissingVariable, OAuthClient, Program, Target, Url,
+    expand, sandbox_folder,
 };
 use crate::capability::Safety;
+use crate::network::{Rule, Rules};
 
 /// The members of a file that hold connections by name: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI; VS
 /// Code; Codex; Zed; goose; opencode; gongfu.
@@ -207,7 +209,12 @@ impl Reader<'_> {
             (None, Some(command)) => {
                 arguments.extend(names(fields, &["args"])?.unwrap_or_default());
                 let arguments = arguments.iter().map(|word| self.filled(word));
+                let sandbox = self.sandbox(fields)?;
                 let folder = text(fields, &["workdir", "cwd", "folder"])?;
+                let folder = folder.map(|folder| match sandbox {
+                    Some(_) => self.folder("workdir", folder),
+                    None => self.filled(folder),
+                });
                 let command = self.filled(&command)?;
                 if command.trim().is_empty() {
                     return Err("its command is empty".to_owned());
@@ -216,8 +223,8 @@ impl Reader<'_> {
                     command,
                     arguments: arguments.collect::<Result<_, _>>()?,
                     environment: self.table(fields, &["env", "environment", "envs"])?,
-                    folder: folder.map(|folder| self.filled(folder)).transpose()?,
-                    is_sandboxed: flag(fields, "sandbox")?,
+                    folder: folder.transpose()?,
+                    sandbox,
                 }))
             }
         }
@@ -261,6 +268,55 @@ impl Reader<'_> {
             scopes,
             port: port.transpose()?,
         }))
+    }
+
+    fn sandbox(&self, fields: &Map<String, Value>) -> Result<Option<Confinement>, String> {
+        let table = match fields.get("sandbox") {
+            None | Some(Value::Null | Value::Bool(false)) => return Ok(None),
+            Some(Value::Bool(true)) => return Ok(Some(Confinement::default())),
+            Some(Value::Object(table)) => table,
+            Some(_) => return Err("`sandbox` must be true, false or a table".to_owned()),
+        };
+        let known = ["read", "write", "hosts"];
+        if let Some(name) = table.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(format!(
+                "`sandbox` has no `{name}`: use `read`, `write` or `hosts`"
+            ));
+        }
+        let folders = |name: &str| {
+            let folders = names(table, &[name])?.unwrap_or_default();
+            let folders = folders.iter();
+            let member = format!("sandbox.{name}");
+            folders
+                .map(|folder| self.folder(&member, folder))
+                .collect::<Result<Vec<_>, String>>()
+        };
+        let hosts = names(table, &["hosts"])?.unwrap_or_default();
+        let hosts = hosts.iter().map(|host| {
+            let rule = self.filled(host)?.parse::<Rule>();
+            rule.map_err(|error| format!("`sandbox.hosts`: `{host}`: {error}"))
+        });
+        Ok(Some(Confinement {
+            read: folders("read")?,
+            write: folders("write")?,
+            hosts: Rules(hosts.collect::<Result<_, String>>()?),
+        }))
+    }
+
+    /// A folder for the sandbox. `~` is the person's home; in the configuration of a client it stays.
+    fn folder(&self, member: &str, text: &str) -> Result<String, String> {
+        let filled = self.filled(text)?;
+        let below = filled.strip_prefix('~');
+        let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
+        let folder = match (below, self.kind) {
+            (Some(_), FileKind::Client) => return Ok(filled),
+            (Some(below), FileKind::Own(variable)) => {
+                let home = variable("HOME").ok_or("`~` has no value: write the whole path")?;
+                format!("{}{below}", home.trim_end_matches('/'))
+            }
+            (None, _) => filled,
+        };
+        sandbox_folder(&folder).map_err(|why| format!("`{member}`: {why}"))
     }
 
     fn filled(&self, text: &str) -> Result<String, String> {

@@ -191,7 +191,7 @@ fn bad_entry_is_told_and_the_others_are_read() {
         ),
         (
             json!({ "command": "x", "sandbox": "yes" }),
-            "`sandbox` must be true or false",
+            "`sandbox` must be true, false or a table",
         ),
     ];
     for (entry, part) in bad {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::Pending;
 use crate::capability::Safety;
 use crate::connection::{
-    Connection, ConnectionName, Definition, PinnedSkill, SkillOffer, SkillPin, SkillVerdict, State,
-    Target, Verdict,
+    Confinement, Connection, ConnectionName, Definition, PinnedSkill, SkillOffer, SkillPin,
+    SkillVerdict, State, Target, Verdict,
 };
 
 /// A connection and its state.
@@ -230,6 +230,8 @@ pub struct ProcessSpec {
     pub environment: BTreeMap<String, String>,
     /// The folder that it starts in, absolute.
     pub folder: String,
+    /// Its sandbox; `None` where it runs as the person.
+    pub sandbox: Option<Confinement>,
 }
 
 /// A program that runs. Dropping it ends it and all its descendants.
@@ -248,7 +250,7 @@ pub struct Process {
 
 /// Starts programs that go on. They end with this process, however that ends.
 pub trait Processes: Send + Sync {
-    /// Starts a program as the person.
+    /// Starts a program as the person, or in its sandbox. Without that it isn't started.
     ///
     /// [`super::PortError::Unavailable`] where it can't be started.
     fn start(&self, spec: ProcessSpec) -> Pending<'_, Process>;

@@ -49,7 +49,7 @@ fn target() -> Target {
         arguments: Vec::new(),
         environment: BTreeMap::new(),
         folder: None,
-        is_sandboxed: false,
+        sandbox: None,
     })
 }
 

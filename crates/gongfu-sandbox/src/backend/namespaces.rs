@@ -1,15 +1,15 @@
 //! Namespaces of our own: the default.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
+use gongfu_core::sandbox::{HOME, Level, Means, Mode, Outcome, Spec};
 
 use super::execute::execute;
 use super::layer::{layers, merge_layers};
 use super::program::{self, Places};
 use super::{Backend, Failure, HostView, Profile, RunContext};
 use crate::plan::{Isolation, Launch, Plan, UnixId};
-use crate::system::{HOME, View, place};
+use crate::system::{View, place};
 
 /// The supervisor and init are both of the run's user namespace.
 const OTHER_PROCESSES: u64 = 2;
@@ -56,12 +56,23 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &job.mounts {
         let at = &place(&mount.target);
+        // An overlay keeps what it once saw, and so does a hidden file that is replaced on the machine.
+        let is_own = |source: &PathBuf| source.as_path() == Path::new(&**at);
+        let hides = |at: &str| {
+            job.hidden
+                .iter()
+                .any(|path| Path::new(path).starts_with(at))
+        };
         let added = match (mount.mode, mount.sources.as_slice()) {
             (Mode::Layered, []) => {
                 view.add_scratch(at);
                 Ok(())
             }
             (Mode::Layered, sources) => view.add_layer(sources, at),
+            (Mode::ReadOnly, [source]) if is_own(source) && !hides(at) => {
+                view.add_own(source, at, false)
+            }
+            (Mode::ReadWrite, [source]) if is_own(source) => view.add_own(source, at, true),
             (Mode::ReadOnly, [source, ..]) => view.add_nameless(source, at),
             (Mode::ReadWrite, [source, ..]) => view.add_bind(source, at, true, false),
             (_, []) => Ok(()),

@@ -114,6 +114,8 @@ pub(crate) struct ConnectionAddArguments {
     /// Folder that the command starts in
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub(crate) workdir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArguments,
     /// Least safety level of its tools: low, medium, high or critical
     #[arg(long, value_name = "LEVEL")]
     pub(crate) safety: Option<String>,
@@ -126,4 +128,20 @@ pub(crate) struct ConnectionAddArguments {
     /// Command and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "url")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxArguments {
+    /// Run the command in the sandbox, with nothing of yours
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) sandbox: bool,
+    /// Folder that it reads in the sandbox (repeatable)
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    pub(crate) read: Vec<PathBuf>,
+    /// Folder that it writes in the sandbox (repeatable)
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    pub(crate) write: Vec<PathBuf>,
+    /// Host that it reaches in the sandbox (repeatable)
+    #[arg(long = "host", value_name = "HOST", conflicts_with = "url")]
+    pub(crate) hosts: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! gongfu's own file of connections: `connections.json` in its home, which only its owner can read.
 
-use gongfu_core::connection::{Connection, ConnectionName, OAuthClient, Target};
+use gongfu_core::connection::{Confinement, Connection, ConnectionName, OAuthClient, Target};
 use gongfu_files::Home;
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,8 @@ pub(crate) fn entry(connection: &Connection) -> Value {
             if let Some(folder) = &program.folder {
                 entry.insert("workdir".to_owned(), json!(folder));
             }
-            if program.is_sandboxed {
-                entry.insert("sandbox".to_owned(), json!(true));
+            if let Some(sandbox) = &program.sandbox {
+                entry.insert("sandbox".to_owned(), sandbox_entry(sandbox));
             }
         }
         Target::Url(url) => {
@@ -47,6 +47,23 @@ pub(crate) fn entry(connection: &Connection) -> Value {
         entry.insert("tools".to_owned(), json!(tools));
     }
     Value::Object(entry)
+}
+
+fn sandbox_entry(sandbox: &Confinement) -> Value {
+    let mut entry = Map::new();
+    for (name, folders) in [("read", &sandbox.read), ("write", &sandbox.write)] {
+        if !folders.is_empty() {
+            entry.insert(name.to_owned(), json!(folders));
+        }
+    }
+    if !sandbox.hosts.is_empty() {
+        entry.insert("hosts".to_owned(), json!(sandbox.hosts));
+    }
+    if entry.is_empty() {
+        json!(true)
+    } else {
+        Value::Object(entry)
+    }
 }
 
 fn client_entry(client: &OAuthClient) -> Value {

@@ -26,8 +26,8 @@ struct Entry {
     env: Option<BTreeMap<String, String>>,
     /// The folder that it starts in; else your home folder.
     workdir: Option<String>,
-    /// Run it in the sandbox.
-    sandbox: Option<bool>,
+    /// Run it in the sandbox: with nothing of yours, or with these folders and hosts.
+    sandbox: Option<Sandbox>,
     /// The address of a server that speaks Streamable HTTP.
     url: Option<String>,
     /// The headers of each request.
@@ -42,6 +42,30 @@ struct Entry {
     tools: Option<Vec<String>>,
     /// Use it. A connection that isn't used stays in the file.
     enabled: Option<bool>,
+}
+
+/// The sandbox of a program.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Sandbox {
+    /// A sandbox with nothing of yours in it, or none.
+    Plain(bool),
+    /// A sandbox with these folders and hosts.
+    With(Confinement),
+}
+
+/// The folders and hosts that a program in the sandbox gets.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Confinement {
+    /// Folders that it reads, at their own paths: absolute, or below `~/`.
+    read: Option<Vec<String>>,
+    /// Folders that it writes as well.
+    write: Option<Vec<String>>,
+    /// Hosts that it reaches by TLS, such as `api.example.com`, `*.example.com` or `example.com:8443`.
+    hosts: Option<Vec<String>>,
 }
 
 /// A client that is registered at an authorization server.
@@ -93,6 +117,10 @@ mod tests {
                 "command": "uvx", "args": ["mcp-server-git"], "env": { "A": "b" }, "workdir": "/tmp",
                 "sandbox": true, "safety": "HIGH", "tools": ["log"],
             },
+            "three": {
+                "command": "uvx", "args": [],
+                "sandbox": { "read": ["/srv/a"], "write": ["/srv/b"], "hosts": ["a.example", "*.b.example:8443"] },
+            },
             "two": {
                 "url": "https://mcp.example.com", "headers": { "A": "b" }, "private": true,
                 "oauth": { "client_id": "a", "client_secret": "b", "scopes": ["c"], "callback_port": 1 },
@@ -100,13 +128,16 @@ mod tests {
         } });
         let schema = serde_json::to_value(schema_for!(File)).unwrap();
         let reading = read(&file, FileKind::Client);
-        assert_eq!((reading.entries.len(), reading.mistakes.len()), (2, 0));
+        assert_eq!((reading.entries.len(), reading.mistakes.len()), (3, 0));
         for one in reading.entries {
             let written = entry(&one.connection);
             let name = one.connection.name.as_str();
             // All of the example is read, and all that is read is written.
             assert_eq!(written, file["connections"][name], "{name}");
             has(&schema, "Entry", &written);
+            if let Some(sandbox) = written.get("sandbox").filter(|one| one.is_object()) {
+                has(&schema, "Confinement", sandbox);
+            }
             if let Some(client) = written.get("oauth") {
                 has(&schema, "OAuth", client);
             }

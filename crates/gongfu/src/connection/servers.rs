@@ -8,10 +8,11 @@ use gongfu_core::port::{PortError, Records, Secrets, Servers};
 use gongfu_core::skill::Digest;
 use gongfu_credentials::ServerKey;
 use gongfu_files::Home;
-use gongfu_sandbox::{LocalProcesses, start_apart};
+use gongfu_sandbox::start_apart;
 use gongfu_upstream::{LocalServers, ProcessAddress, ServerParts, SharedServers};
 use serde_json::json;
 
+use super::confined::ServerProcesses;
 use super::file::entry;
 use super::{Connections, FileLocks, connections, default_safety, environment as passed_on};
 use crate::environment::Environment;
@@ -69,7 +70,7 @@ pub(crate) fn parts(
     let key_home = home.clone();
     ServerParts {
         records,
-        processes: Arc::new(LocalProcesses),
+        processes: Arc::new(ServerProcesses::new(home.clone(), environment.user.clone())),
         secrets: Arc::new(move || {
             let key = ServerKey::of(&key_home);
             let key = key.map_err(|error| PortError::Unavailable(error.to_string()))?;

@@ -18,6 +18,9 @@ mod cli;
 mod client;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod confined;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod connection;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

@@ -12,7 +12,7 @@ fn target(command: &str) -> Target {
         arguments: Vec::new(),
         environment: [].into(),
         folder: None,
-        is_sandboxed: false,
+        sandbox: None,
     })
 }
 

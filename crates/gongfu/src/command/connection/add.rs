@@ -5,18 +5,23 @@ use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::capability::Safety;
-use gongfu_core::connection::{Connection, ConnectionName, OAuthClient, Program, Target, Url};
+use gongfu_core::connection::{
+    Confinement, Connection, ConnectionName, OAuthClient, Program, Target, Url, sandbox_folder,
+};
+use gongfu_core::network::{Rule, Rules};
 use serde_json::json;
 
 use super::super::Outcome;
-use crate::cli::ConnectionAddArguments;
+use crate::cli::{ConnectionAddArguments, SandboxArguments};
 use crate::client::{Client, Scope};
-use crate::connection::{Diagnostic, connections, file, of_client};
+use crate::connection::{Diagnostic, connections, file, of_client, problem};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
 
+/// The next step for a folder that the sandbox can't show.
+const FOLDER_HINT: &str = "pass other folders by --read, --write or --workdir";
 /// The longest secret of a client, in bytes.
 const MAX_SECRET: u64 = 8_192;
 
@@ -28,6 +33,9 @@ pub(super) fn run(
     let home = wiring::home(environment)?;
     let is_replaced = arguments.replace;
     let connection = connection(arguments, environment)?;
+    if let Some(why) = problem(&connection, environment, &home) {
+        return Err(Failure::usage("INVALID_ARGUMENT", why, FOLDER_HINT).into());
+    }
     let name = &connection.name;
     let known = connections(environment, &home).declared;
     let own = plain(&home.connections().to_string_lossy());
@@ -75,6 +83,7 @@ fn connection(
         })
     });
     let client = client(&arguments)?;
+    let sandbox = sandbox(&arguments.sandbox, environment)?;
     let mut words = arguments.command.into_iter();
     let target = match (arguments.url, words.next()) {
         (Some(url), _) => Target::Url(Url {
@@ -90,7 +99,7 @@ fn connection(
             folder: arguments
                 .workdir
                 .map(|folder| absolute(&folder, environment)),
-            is_sandboxed: false,
+            sandbox,
         }),
         (None, None) => {
             return Err(Failure::usage(
@@ -107,6 +116,42 @@ fn connection(
         safety: safety.transpose()?,
         tools,
     })
+}
+
+/// The sandbox, where there is a flag of one.
+fn sandbox(
+    arguments: &SandboxArguments,
+    environment: &Environment,
+) -> Result<Option<Confinement>, Failure> {
+    let SandboxArguments {
+        sandbox,
+        read,
+        write,
+        hosts,
+    } = arguments;
+    if !sandbox && read.is_empty() && write.is_empty() && hosts.is_empty() {
+        return Ok(None);
+    }
+    let folders = |folders: &[PathBuf]| {
+        let folders = folders.iter();
+        let folders = folders.map(|folder| {
+            let folder = sandbox_folder(&absolute(folder, environment));
+            folder.map_err(|why| Failure::usage("INVALID_ARGUMENT", plain(&why), FOLDER_HINT))
+        });
+        folders.collect::<Result<Vec<_>, _>>()
+    };
+    let hosts = hosts.iter().map(|host| {
+        host.parse::<Rule>().map_err(|error| {
+            let message = format!("`{}`: {error}", plain(host));
+            let hint = "write it as example.com or example.com:8443";
+            Failure::usage("INVALID_ARGUMENT", message, hint)
+        })
+    });
+    Ok(Some(Confinement {
+        read: folders(read)?,
+        write: folders(write)?,
+        hosts: Rules(hosts.collect::<Result<_, _>>()?),
+    }))
 }
 
 /// The client as which the person is registered.
