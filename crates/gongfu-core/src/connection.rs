@@ -8,6 +8,7 @@ mod health;
 mod name;
 mod pin;
 mod reading;
+mod secret;
 mod skill;
 mod skill_pin;
 mod variable;
@@ -15,7 +16,9 @@ mod variable;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::json;
+use serde_json::{Value, json};
+
+use secret::is_secret;
 
 pub use confinement::{Confinement, sandbox_folder};
 pub use definition::{Definition, Difference, MAX_DEFINITION};
@@ -30,19 +33,6 @@ pub use variable::{MissingVariable, expand};
 use crate::capability::Safety;
 use crate::skill::Digest;
 use crate::text::visible;
-
-/// Parts of names of variables whose values are secrets.
-const SECRET_WORDS: [&str; 9] = [
-    "AUTH",
-    "COOKIE",
-    "CREDENTIAL",
-    "KEY",
-    "PASSWD",
-    "PASSWORD",
-    "PAT",
-    "SECRET",
-    "TOKEN",
-];
 
 /// Another MCP server, and the tools of it that are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,13 +154,13 @@ impl Target {
         match self {
             Self::Program(program) => {
                 let mut lines = vec![format!("command: {}", shown(&program.command))];
-                let arguments = program.arguments.iter();
-                lines.extend(arguments.map(|word| format!("argument: {}", shown(word))));
+                let arguments = secret::masked_arguments(&program.arguments);
+                lines.extend(arguments.map(|word| format!("argument: {}", shown(&word))));
                 lines.extend(program.environment.iter().map(|(name, value)| {
                     let value = if is_secret(name) {
-                        "(a secret)".to_owned()
+                        secret::MASK.to_owned()
                     } else {
-                        shown(value)
+                        shown(&secret::masked_address(value))
                     };
                     format!("variable: {}={value}", shown(name))
                 }));
@@ -183,7 +173,7 @@ impl Target {
                 lines
             }
             Self::Url(url) => {
-                let mut lines = vec![format!("url: {}", shown(&url.url))];
+                let mut lines = vec![format!("url: {}", shown(&secret::masked_address(&url.url)))];
                 let names = url.headers.keys();
                 lines.extend(names.map(|name| format!("header: {}: (a secret)", shown(name))));
                 if url.is_private {
@@ -205,24 +195,37 @@ impl Target {
 
     /// The digest of what a person approves. Another secret needs no new approval.
     pub fn digest(&self) -> Digest {
-        Digest::of(json!(self.lines()).to_string().as_bytes())
+        Digest::of(self.decides().to_string().as_bytes())
+    }
+
+    /// All that decides what is started or contacted, as it is: lines for people could be the same for two.
+    fn decides(&self) -> Value {
+        match self {
+            Self::Program(program) => {
+                let variables = program.environment.iter();
+                let variables =
+                    variables.map(|(name, value)| (name, (!is_secret(name)).then_some(value)));
+                json!({
+                    "command": program.command,
+                    "arguments": program.arguments,
+                    "environment": variables.collect::<BTreeMap<_, _>>(),
+                    "folder": program.folder,
+                    "sandbox": program.sandbox.as_ref().map(Confinement::decides),
+                })
+            }
+            Self::Url(url) => json!({
+                "url": url.url,
+                "headers": url.headers.keys().collect::<Vec<_>>(),
+                "private": url.is_private,
+                "client": url.client.as_ref().map(|client| json!([client.id, client.scopes])),
+            }),
+        }
     }
 }
 
 /// A text in one line, for people.
 fn shown(text: &str) -> String {
     visible(text).replace('\n', "\\n")
-}
-
-/// Returns true if the value of a variable is a secret, by its name.
-fn is_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    let mut words = upper.split(|letter: char| !letter.is_ascii_alphanumeric());
-    words.any(|word| {
-        SECRET_WORDS
-            .iter()
-            .any(|secret| word == *secret || (secret.len() > 3 && word.ends_with(secret)))
-    })
 }
 
 #[cfg(test)]

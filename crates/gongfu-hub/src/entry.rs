@@ -104,6 +104,7 @@ pub(crate) fn spec<T: JsonSchema>(name: &str, title: &str) -> ToolSpec {
         origin: Origin::Native,
         permission: format!("tool.{name}").into(),
         definition: None,
+        target: None,
     }
 }
 

@@ -4,7 +4,7 @@ mod large;
 
 use std::sync::Arc;
 
-use gongfu_core::capability::{Access, Origin, Safety};
+use gongfu_core::capability::{Access, Origin};
 use gongfu_core::connection::{ConnectionName, Definition, permission, wire_name};
 use gongfu_core::port::{PortError, ServerAnswer, ServerCall, ServerTools};
 use serde_json::{Map, Value};
@@ -28,7 +28,8 @@ struct ForeignTool {
 }
 
 impl ForeignTool {
-    fn new(connection: &ConnectionName, definition: &Definition, declared: Safety) -> Self {
+    fn new(server: &ServerTools, definition: &Definition) -> Self {
+        let connection = &server.connection;
         let spec = ToolSpec {
             name: wire_name(connection, &definition.name).into(),
             title: definition.title().into(),
@@ -37,12 +38,13 @@ impl ForeignTool {
             output_schema: definition.output_schema.clone().map(Arc::new),
             access: Access::Execute,
             destructive: definition.is_destructive && !definition.is_read_only,
-            safety: definition.safety(declared),
+            safety: definition.safety(server.safety),
             says_read_only: definition.is_read_only,
             person_only: false,
             origin: Origin::Server(connection.to_string()),
             permission: permission(connection, &definition.name).into(),
             definition: Some(definition.digest()),
+            target: Some(server.target),
         };
         Self {
             tokens: spec.tokens(),
@@ -131,6 +133,6 @@ pub(crate) fn refusal(connection: &ConnectionName, error: &PortError, call: &Cal
 /// The entries of a server's tools.
 pub(crate) fn entries(server: &ServerTools) -> Vec<Arc<dyn Entry>> {
     let tools = server.definitions.iter();
-    let tools = tools.map(|tool| ForeignTool::new(&server.connection, tool, server.safety));
+    let tools = tools.map(|tool| ForeignTool::new(server, tool));
     tools.map(|tool| Arc::new(tool) as Arc<dyn Entry>).collect()
 }

@@ -6,7 +6,6 @@
 mod channel;
 mod clock;
 
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -136,23 +135,17 @@ pub(crate) async fn run(call: &Call, caller: &dyn Caller) -> Result<ToolResult, 
     };
     let mut running = pin!(run::run(call, request));
     let (mut has_begun, mut count) = (false, 0);
-    let mut waiting = VecDeque::new();
     let mut calls = FuturesUnordered::new();
     let report = loop {
-        while calls.len() < CALLS_AT_ONCE
-            && let Some((number, call)) = waiting.pop_front()
-        {
-            calls.push(service.answer(number, call));
-        }
         tokio::select! {
             report = &mut running => break report,
-            Some(line) = lines.recv() => match Line::read(&line) {
+            Some(line) = lines.next(), if calls.len() < CALLS_AT_ONCE => match Line::read(&line) {
                 Some(Line::Hello) => has_begun = true,
                 Some(Line::Call(number, call)) => {
                     count += 1;
                     let too_many = || Problem::TooManyCalls { limit: MAX_CALLS }.error();
                     let call = call.and_then(|call| (count <= MAX_CALLS).then_some(call).ok_or_else(too_many));
-                    waiting.push_back((number, call));
+                    calls.push(service.answer(number, call));
                 }
                 None => {}
             },
@@ -163,7 +156,7 @@ pub(crate) async fn run(call: &Call, caller: &dyn Caller) -> Result<ToolResult, 
     service.over.cancel();
     while calls.next().await.is_some() {}
     let report = report?;
-    let has_begun = has_begun || lines.try_recv().is_ok();
+    let has_begun = has_begun || lines.is_waiting();
     if !has_begun
         && report
             .exit_code

@@ -82,6 +82,8 @@ pub struct ToolSpec {
     pub permission: Arc<str>,
     /// The digest of its definition, where that is another server's: a person approves this one.
     pub definition: Option<Digest>,
+    /// The digest of the command or address of that server: an answer of a person holds for no other.
+    pub target: Option<Digest>,
 }
 
 /// The bytes of JSON that are counted as one token.

@@ -6,6 +6,7 @@ use gongfu_core::port::{
     ConnectionStatus, Discovery, NoServers, Pending, PortError, ServerAnswer, ServerCall,
     ServerTools, Servers, SignIn, ready,
 };
+use gongfu_core::skill::Digest;
 use serde_json::{Map, Value, json};
 
 /// A connection `echo` with the tools `say` and `drop`, of which the second is destructive. Every call answers its
@@ -67,6 +68,7 @@ impl Servers for FakeServers {
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         ready(Ok(vec![ServerTools {
             connection: name(),
+            target: Digest::of(b"echo-server"),
             safety: Safety::Medium,
             definitions: vec![definition("drop", true), definition("say", false)],
         }]))

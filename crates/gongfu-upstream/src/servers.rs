@@ -89,6 +89,7 @@ impl Servers for LocalServers {
                 if !definitions.is_empty() {
                     all.push(ServerTools {
                         connection: name.clone(),
+                        target: link.connection().target.digest(),
                         safety: link.connection().safety.unwrap_or(self.default_safety),
                         definitions,
                     });

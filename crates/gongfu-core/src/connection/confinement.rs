@@ -1,5 +1,7 @@
 //! The sandbox of a server's program: the folders and hosts that it gets besides the system's programs.
 
+use serde_json::{Value, json};
+
 use crate::network::{Rule, Rules};
 use crate::sandbox::Reach;
 
@@ -42,6 +44,21 @@ impl Confinement {
             hosts.collect(),
         ];
         lines.concat()
+    }
+
+    /// All that decides what it gets.
+    pub(super) fn decides(&self) -> Value {
+        let sorted = |mut all: Vec<String>| {
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let hosts = self.hosts.0.iter().map(Rule::to_string);
+        json!([
+            sorted(self.read.clone()),
+            sorted(self.write.clone()),
+            sorted(hosts.collect()),
+        ])
     }
 
     /// The part of the network that it reaches. This machine is private, unless it is named.

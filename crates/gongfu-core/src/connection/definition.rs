@@ -116,6 +116,14 @@ impl Definition {
         }
     }
 
+    /// The words about its arguments, by the argument and the place in it.
+    pub fn argument_words(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let schema = Value::Object(self.input_schema.clone());
+        collect_words(&schema, "", &mut found);
+        found
+    }
+
     /// The title for people, or the name of a tool without one.
     pub fn title(&self) -> String {
         let title = self
@@ -159,5 +167,29 @@ pub(super) fn canonical(value: &Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
         plain => plain.clone(),
+    }
+}
+
+/// Collects the descriptions in a schema below its own.
+fn collect_words(schema: &Value, place: &str, found: &mut Vec<(String, String)>) {
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Array(all) => return all.iter().for_each(|one| collect_words(one, place, found)),
+        _ => return,
+    };
+    for (name, value) in members {
+        match (name.as_str(), value) {
+            ("description", Value::String(words)) if !place.is_empty() => {
+                found.push((place.to_owned(), visible(words).replace('\n', " ")));
+            }
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    let dot = if place.is_empty() { "" } else { "." };
+                    let place = format!("{place}{dot}{}", visible(name));
+                    collect_words(property, &place, found);
+                }
+            }
+            _ => collect_words(value, place, found),
+        }
     }
 }

@@ -263,6 +263,10 @@ fn secrets_are_named_and_not_shown() {
     for path in ["/command", "/args/0", "/env/NODE_OPTIONS"] {
         assert_ne!(with(path, "new"), connection.target.digest(), "{path}");
     }
+    // Two texts that look the same to a person.
+    for (one, other) in [("a\nb", "a\\nb"), ("\u{1b}", "\\u{1b}")] {
+        assert_ne!(with("/args/0", one), with("/args/0", other));
+    }
 }
 
 fn definition(name: &str, description: &str, schema: Value) -> Definition {

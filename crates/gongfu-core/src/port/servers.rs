@@ -14,6 +14,7 @@ use crate::connection::{
     Confinement, Connection, ConnectionName, Definition, PinnedSkill, SkillOffer, SkillPin,
     SkillVerdict, State, Target, Verdict,
 };
+use crate::skill::Digest;
 
 /// A connection and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +58,8 @@ impl ServerSkills {
 pub struct ServerTools {
     /// The connection.
     pub connection: ConnectionName,
+    /// The digest of its command or address.
+    pub target: Digest,
     /// The safety level that the person, or the default, gives it.
     pub safety: Safety,
     /// The definitions, as a person approved them.

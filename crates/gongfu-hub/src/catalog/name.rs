@@ -16,7 +16,7 @@ const PREFIX: &str = "mcp.";
 const MAX_NEAREST: usize = 50;
 
 /// The entry that a name means: its own, its id `mcp.<server>.<tool>`, or `mcp.<tool>` while one server alone has such
-/// a tool.
+/// a tool. One with a dot in it has its id alone: it could be that of another server's tool.
 pub(super) fn found<'a>(
     visible: impl Iterator<Item = &'a Arc<dyn Entry>>,
     name: &str,
@@ -65,6 +65,9 @@ fn meant<'a>(
     let exact = foreign.iter().find(|entry| *entry.spec().permission == *id);
     if let Some(exact) = exact {
         return vec![*exact];
+    }
+    if tool.contains('.') {
+        return Vec::new();
     }
     let is_called_so = |entry: &&Arc<dyn Entry>| name_there(entry.spec()) == Some(tool);
     foreign.into_iter().filter(is_called_so).collect()

@@ -58,8 +58,8 @@ fn proposal(spec: &ToolSpec, arguments: &Map<String, Value>, reason: String) -> 
 
 /// The digest of all that decides what a call does, or of that without the arguments.
 pub(crate) fn digest(spec: &ToolSpec, arguments: Option<&Map<String, Value>>) -> Digest {
-    let definition = spec.definition.map(|definition| definition.to_string());
-    let decides = json!([spec.permission, definition, arguments]);
+    let digests = [spec.target, spec.definition].map(|digest| Some(digest?.to_string()));
+    let decides = json!([spec.permission, digests, arguments]);
     Digest::of(decides.to_string().as_bytes())
 }
 

@@ -34,6 +34,7 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         origin: Origin::Native,
         permission: "tool.thing_do".into(),
         definition: None,
+        target: None,
     }
 }
 

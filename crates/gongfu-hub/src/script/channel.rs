@@ -4,6 +4,7 @@
 //! with its number.
 
 use std::io::{self, Cursor, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::port::Listener;
@@ -19,6 +20,11 @@ use crate::problem::Problem;
 
 /// The longest answer, in bytes of JSON.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
+/// The limits of the lines that wait, and of their bytes. A script that waits for its answers never comes near them.
+const MAX_WAITING: usize = 1_024;
+const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
+/// The longest line, in bytes. The rest of a longer one is dropped, so that it can't be read as a call.
+const MAX_LINE: usize = 16 * 1024 * 1024;
 /// The code of a call whose tool says itself that it failed.
 const TOOL_FAILED: &str = "TOOL_FAILED";
 
@@ -55,11 +61,32 @@ impl Line {
     }
 }
 
-/// Takes the output of a script apart: its lines, and what it prints, which goes on as output.
-///
-/// The lines that wait are bounded by the output that a run may make.
-pub(super) fn listener(events: Events) -> (Listener, mpsc::UnboundedReceiver<Vec<u8>>) {
-    let (lines, received) = mpsc::unbounded_channel();
+/// The lines of a script that wait.
+pub(super) struct Lines {
+    received: mpsc::Receiver<Vec<u8>>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl Lines {
+    /// The next line; waits for it.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        let line = self.received.recv().await?;
+        self.bytes.fetch_sub(line.len(), Ordering::Relaxed);
+        Some(line)
+    }
+
+    /// Returns true if a line waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.received.is_empty()
+    }
+}
+
+/// Takes the output of a script apart: its lines, and what it prints, which goes on as output. Lines beyond the limits are
+/// dropped: no script waits for so many answers.
+pub(super) fn listener(events: Events) -> (Listener, Lines) {
+    let (lines, received) = mpsc::channel(MAX_WAITING);
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let waiting = Arc::clone(&bytes);
     let rest = Mutex::new(Vec::new());
     let listener = move |stream: Stream, bytes: &[u8]| {
         if stream == Stream::Stderr {
@@ -67,14 +94,26 @@ pub(super) fn listener(events: Events) -> (Listener, mpsc::UnboundedReceiver<Vec
         }
         let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            rest.extend_from_slice(piece);
-            if rest.pop_if(|byte| *byte == b'\n').is_some() {
-                // Nobody receives it once the script is over.
-                let _ = lines.send(std::mem::take(&mut *rest));
+            let (piece, is_end) = match piece.strip_suffix(b"\n") {
+                Some(piece) => (piece, true),
+                None => (piece, false),
+            };
+            let room = MAX_LINE.saturating_sub(rest.len());
+            rest.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            if !is_end {
+                continue;
+            }
+            let line = std::mem::take(&mut *rest);
+            let length = line.len();
+            let has_room = waiting.load(Ordering::Relaxed) + length <= MAX_WAITING_BYTES;
+            // Nobody receives it once the script is over.
+            if has_room && let Ok(place) = lines.try_reserve() {
+                waiting.fetch_add(length, Ordering::Relaxed);
+                place.send(line);
             }
         }
     };
-    (Arc::new(listener), received)
+    (Arc::new(listener), Lines { received, bytes })
 }
 
 /// The standard input of a script, which begins with its code, and the way to send answers to it. One answer waits to be
@@ -159,7 +198,7 @@ mod tests {
     use gongfu_core::sandbox::Stream;
     use serde_json::{Value, json};
 
-    use super::{Line, MAX_ANSWER, answer, listener};
+    use super::{Line, MAX_ANSWER, MAX_LINE, MAX_WAITING, MAX_WAITING_BYTES, answer, listener};
     use crate::call::Events;
     use crate::output::{Content, ToolResult};
     use crate::problem::Problem;
@@ -174,7 +213,7 @@ mod tests {
                 listener(Stream::Stderr, b"10 {\"name\":\"printed\"}\n");
             }
             let mut lines = Vec::new();
-            while let Ok(line) = received.try_recv() {
+            while let Ok(line) = received.received.try_recv() {
                 lines.push(match Line::read(&line) {
                     None => "nothing".to_owned(),
                     Some(Line::Hello) => "hello".to_owned(),
@@ -192,6 +231,29 @@ mod tests {
             ];
             assert_eq!(lines, expected, "{size}");
         }
+    }
+
+    #[test]
+    fn lines_that_wait_are_bounded() {
+        let (listener, mut lines) = listener(Events::default());
+        let flood = b"1 {}\n".repeat(10 * MAX_WAITING);
+        listener(Stream::Stdout, &flood);
+        let mut count = 0;
+        while lines.received.try_recv().is_ok() {
+            count += 1;
+        }
+        assert_eq!(count, MAX_WAITING);
+
+        let (listener, mut lines) = self::listener(Events::default());
+        for _ in 0..4 {
+            listener(Stream::Stdout, &vec![b'x'; MAX_LINE]);
+            listener(Stream::Stdout, b"more\n");
+        }
+        let mut lengths = Vec::new();
+        while let Ok(line) = lines.received.try_recv() {
+            lengths.push(line.len());
+        }
+        assert_eq!(lengths, [MAX_LINE; MAX_WAITING_BYTES / MAX_LINE]);
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
         origin: Origin::Native,
         permission: O::NAME.into(),
         definition: None,
+        target: None,
     }
 }
 

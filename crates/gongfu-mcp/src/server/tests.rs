@@ -71,6 +71,7 @@ fn weather(name: &str, control: &Arc<Control>) -> Arc<dyn Entry> {
             origin: origin(),
             permission: format!("mcp.weather.{name}").into(),
             definition: None,
+            target: None,
         },
         control: Arc::clone(control),
     })

@@ -76,7 +76,9 @@ fn list(specs: &[ToolSpec], json: bool, terminal: &mut Terminal) -> anyhow::Resu
     }
     for spec in specs {
         terminal.line(&terminal.paint(Paint::Bold, &spec.name))?;
-        terminal.line(&format!("    {}", spec.description))?;
+        for line in spec.description.lines() {
+            terminal.line(&format!("    {}", plain(line)))?;
+        }
         let none = Map::new();
         let properties = spec
             .input_schema
@@ -88,7 +90,7 @@ fn list(specs: &[ToolSpec], json: bool, terminal: &mut Terminal) -> anyhow::Resu
                 .get("description")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            terminal.line(&format!("    {name}: {about}"))?;
+            terminal.line(&format!("    {}: {}", plain(name), plain(about)))?;
         }
     }
     Ok(Outcome::Good)

@@ -189,6 +189,39 @@ fn person_who_is_not_there_allows_a_call_at_the_command_line() {
 }
 
 #[test]
+fn answer_holds_for_the_same_command_alone() {
+    let fixture = fixture();
+    let mut first = client(&fixture, json!({}));
+    let id = waits(&write(&mut first, 1));
+    let words = ["approve", "allow", &id, "--always", "--any-arguments"];
+    fixture.gongfu(words).good();
+    first.good("other__write", json!({ "n": 2 }));
+    assert_eq!(first.close().code, Some(0));
+    // The same definitions come from another command.
+    let (script, folder) = (fixture.path("server.py"), fixture.path("count"));
+    let words = [
+        "connection",
+        "add",
+        "other",
+        "--replace",
+        "--safety",
+        "high",
+    ];
+    let command = [
+        "--",
+        "python3",
+        "-u",
+        script.to_str().unwrap(),
+        folder.to_str().unwrap(),
+    ];
+    fixture.gongfu(words.iter().chain(&command)).good();
+    approve_connection(&fixture);
+    let mut second = client(&fixture, json!({}));
+    waits(&write(&mut second, 2));
+    assert_eq!(executed(&fixture), ["write 2"]);
+}
+
+#[test]
 fn person_at_the_client_chooses_how_long_an_answer_holds() {
     let fixture = fixture();
     let mut client = client(&fixture, forms());

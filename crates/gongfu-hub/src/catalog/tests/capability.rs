@@ -6,7 +6,7 @@ use gongfu_core::account::{Actor, Owner, Role, Scope};
 use gongfu_core::approval::AnswerTarget;
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::{Connection, Definition, State, Target, Url};
-use gongfu_core::port::{ConnectionStatus, ServerTools};
+use gongfu_core::port::{ConnectionStatus, ServerTools, Servers};
 use gongfu_testing::{MemorySpace, now, sandbox};
 use serde_json::{Map, Value, json};
 
@@ -400,11 +400,20 @@ fn tool_of_another_server_is_called_by_its_id() {
         text.contains("mcp.home.find") && text.contains("mcp.work.find"),
         "{text}"
     );
+    // A tool whose name looks like the id of another server's, which may be gone for now, doesn't get its calls.
+    let odd = server("odd", vec![definition("gone.open", "Opens.", false)]);
+    let odd: Arc<dyn Servers> = Arc::new(EchoServers {
+        tools: vec![odd],
+        ..EchoServers::default()
+    });
+    now(upstream::provide(&catalog, &odd, Some(&Owner::Local))).unwrap();
+    called(&catalog, "mcp.odd.gone.open", &arguments).unwrap();
     for name in [
         "mcp.",
         "mcp.home",
         "mcp.home.",
         "mcp.elsewhere.open",
+        "mcp.gone.open",
         "skill.pdf",
         "mcp.skill_run",
     ] {

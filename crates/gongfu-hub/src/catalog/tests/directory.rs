@@ -10,6 +10,7 @@ use gongfu_core::port::{
     ConnectionStatus, Discovery, NoServers, Pending, PortError, Progress, ServerAnswer, ServerCall,
     ServerTools, Servers, SignIn, ready,
 };
+use gongfu_core::skill::Digest;
 use gongfu_testing::{MemorySpace, now};
 use serde_json::{Map, Value, json};
 
@@ -121,6 +122,7 @@ pub(super) fn definition(name: &str, description: &str, is_destructive: bool) ->
 pub(super) fn server(name: &str, definitions: Vec<Definition>) -> ServerTools {
     ServerTools {
         connection: ConnectionName::new(name).unwrap(),
+        target: Digest::of(name.as_bytes()),
         safety: Safety::Medium,
         definitions,
     }

@@ -71,6 +71,7 @@ fn counter(name: &str, access: Access, origin: Origin, world: &World) -> Arc<dyn
             origin,
             permission: format!("tool.{name}").into(),
             definition: None,
+            target: None,
         },
         runs: Arc::clone(&world.runs),
     })

@@ -112,6 +112,7 @@ fn setup() -> (Arc<Catalog>, Arc<MemorySpace>, Arc<Notes>) {
                 origin: Origin::Server("a-b".to_owned()),
                 permission: format!("mcp.a-b.{name}").into(),
                 definition: None,
+                target: None,
             },
             notes: Arc::clone(&notes),
         }) as Arc<dyn Entry>

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::{
-    Confinement, Connection, ConnectionName, OAuthClient, Program, Target, Url, sandbox_folder,
+    Confinement, Connection, ConnectionName, FileKind, OAuthClient, Program, Target, Url, read,
+    sandbox_folder,
 };
 use gongfu_core::network::{Rule, Rules};
 use serde_json::json;
@@ -37,6 +38,14 @@ pub(super) fn run(
         return Err(Failure::usage("INVALID_ARGUMENT", why, FOLDER_HINT).into());
     }
     let name = &connection.name;
+    // What the file's reader would leave out is not written.
+    let file = json!({ "connections": { name.as_str(): file::entry(&connection) } });
+    let reading = read(&file, FileKind::Own(&Environment::variable));
+    if let Some(mistake) = reading.mistakes.first() {
+        let message = format!("`{name}`: {}", plain(&mistake.what));
+        let hint = "gongfu connection add --help shows every form";
+        return Err(Failure::usage("INVALID_ARGUMENT", message, hint).into());
+    }
     let known = connections(environment, &home).declared;
     let own = plain(&home.connections().to_string_lossy());
     if let Some(known) = known.iter().find(|known| known.connection.name == *name)

@@ -157,6 +157,14 @@ pub(super) fn show_offer(discovery: &Discovery, terminal: &mut Terminal) -> anyh
         for line in tool.description().lines() {
             terminal.line(&format!("          {}", plain(line)))?;
         }
+        // A model reads them as well.
+        for (argument, words) in tool.argument_words() {
+            terminal.line(&format!(
+                "            {}: {}",
+                plain(&argument),
+                plain(&words)
+            ))?;
+        }
     }
     for changed in &discovery.verdict.changed {
         show_change(&changed.name, changed, terminal)?;
