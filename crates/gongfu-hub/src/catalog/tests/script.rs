@@ -394,7 +394,12 @@ async fn cancelled_script_ends_with_its_calls() {
     };
     let running = run_with(&catalog, &space, request, |script| {
         script.ask(1, "a-b__wait", &json!({}));
-        assert_eq!(script.read(), Value::Null, "the channel is closed");
+        // The answer may just have been on its way.
+        let mut answer = script.read();
+        if answer["code"] == "CANCELLED" {
+            answer = script.read();
+        }
+        assert_eq!(answer, Value::Null, "the channel is closed");
         good("")
     });
     let cancelling = async {
