@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 pub(super) const MASK: &str = "(a secret)";
 /// The words in the name of a variable, a flag or a parameter whose value is a secret.
 const SECRET_WORDS: [&str; 16] = [
