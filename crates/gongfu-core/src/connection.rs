@@ -18,7 +18,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use secret::is_secret;
+use secret::{is_rotated, is_secret};
 
 pub use confinement::{Confinement, sandbox_folder};
 pub use definition::{Definition, Difference, MAX_DEFINITION};
@@ -204,7 +204,7 @@ impl Target {
             Self::Program(program) => {
                 let variables = program.environment.iter();
                 let variables =
-                    variables.map(|(name, value)| (name, (!is_secret(name)).then_some(value)));
+                    variables.map(|(name, value)| (name, (!is_rotated(name)).then_some(value)));
                 json!({
                     "command": program.command,
                     "arguments": program.arguments,

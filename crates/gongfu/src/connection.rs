@@ -193,7 +193,7 @@ pub(crate) fn problem(
     };
     let sandbox = program.confinement()?;
     let private = PrivatePaths::new(home, environment.user.as_deref());
-    confined::refusal(&private, &sandbox)
+    confined::refusal(&private, environment.user.as_deref(), &sandbox)
 }
 
 /// The connections in the configuration of a client, with their names adapted; gongfu itself is left out.

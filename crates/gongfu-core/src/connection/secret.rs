@@ -31,12 +31,19 @@ pub(super) fn is_secret(name: &str) -> bool {
     if FOLDERS.contains(&name) {
         return false;
     }
+    words(name).iter().any(|word| is_secret_word(word))
+}
+
+fn is_secret_word(word: &str) -> bool {
+    let mut secrets = SECRET_WORDS.iter();
+    secrets.any(|secret| word == *secret || (secret.len() > 4 && word.ends_with(secret)))
+}
+
+/// Returns true if another value of a variable needs no new approval: its name ends as those of tokens and keys do. Of
+/// others, such as `GIT_CONFIG_KEY_0`, a value may decide what is started.
+pub(super) fn is_rotated(name: &str) -> bool {
     let words = words(name);
-    words.iter().any(|word| {
-        SECRET_WORDS
-            .iter()
-            .any(|secret| word == secret || (secret.len() > 4 && word.ends_with(secret)))
-    })
+    is_secret(name) && words.last().is_some_and(|last| is_secret_word(last))
 }
 
 /// The words of a name, as in `API_KEY`, `api-key` and `apiKey`.
@@ -104,7 +111,7 @@ pub(super) fn masked_address(text: &str) -> Cow<'_, str> {
 mod tests {
     use std::borrow::Cow;
 
-    use super::{is_secret, masked_address, masked_arguments};
+    use super::{is_rotated, is_secret, masked_address, masked_arguments};
 
     #[test]
     fn names_of_secrets_are_known() {
@@ -123,8 +130,9 @@ mod tests {
             "GITHUBTOKEN",
         ];
         for name in secret {
-            assert!(is_secret(name), "{name}");
+            assert!(is_secret(name) && is_rotated(name), "{name}");
         }
+        assert!(is_secret("GIT_CONFIG_KEY_0") && !is_rotated("GIT_CONFIG_KEY_0"));
         for name in [
             "MONKEY",
             "NODE_OPTIONS",

@@ -41,7 +41,7 @@ impl ServerProcesses {
         sandbox: &Confinement,
     ) -> Result<Process, PortError> {
         let private = PrivatePaths::new(&self.home, self.user.as_deref());
-        if let Some(why) = refusal(&private, sandbox) {
+        if let Some(why) = refusal(&private, self.user.as_deref(), sandbox) {
             return Err(PortError::Unavailable(why));
         }
         let limits = Config::read(&self.home).map(|config| config.sandbox.limits());
@@ -62,7 +62,11 @@ impl Processes for ServerProcesses {
 }
 
 /// The reason why a program can't have its folders, and the fix.
-pub(crate) fn refusal(private: &PrivatePaths, sandbox: &Confinement) -> Option<String> {
+pub(crate) fn refusal(
+    private: &PrivatePaths,
+    user: Option<&Path>,
+    sandbox: &Confinement,
+) -> Option<String> {
     let read = sandbox.read.iter().map(|folder| (folder, false));
     let write = sandbox.write.iter().map(|folder| (folder, true));
     let why = read.chain(write).find_map(|(shown, is_written)| {
@@ -75,6 +79,11 @@ pub(crate) fn refusal(private: &PrivatePaths, sandbox: &Confinement) -> Option<S
         if real != folder {
             let real = real.display();
             return Some(format!("`{shown}` is a link, or below one: use `{real}`"));
+        }
+        // Keys and settings of programs could be made there, such as `.ssh/authorized_keys`.
+        if is_written && user.is_some_and(|user| real_outside(user).starts_with(folder)) {
+            let why = "has your home in it or is it: name the folders in it that are needed";
+            return Some(format!("`{shown}` can't be written, because it {why}"));
         }
         // What is hidden in a folder that is written could be replaced.
         let hidden = private.below(folder);

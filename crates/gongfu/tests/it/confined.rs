@@ -206,7 +206,7 @@ fn private_folders_stay_hidden_in_a_home_that_is_shown() {
 
     for (flags, part) in [
         (["--read", &home], "is gongfu's own"),
-        (["--write", &user], ".ssh` in it, which is private"),
+        (["--write", &user], "it has your home in it or is it"),
         (["--read", "/"], "the whole machine"),
         (["--read", "/proc/1"], "its own /proc"),
         (["--write", "/tmp/../etc"], "without `.` and `..`"),
