@@ -29,8 +29,8 @@ use crate::servers::LocalServers;
 
 pub use process::{Process, serve};
 
-/// The longest time that the process may take to start.
-const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time that the process may take to start, on a machine that is busy: after it, servers run twice.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The processes that are asked at most, where one ends after the other.
 const MAX_PROCESSES: usize = 3;
 
