@@ -84,6 +84,7 @@ def tools() -> list[dict[str, Any]]:
         tool("die", "Ends the process."),
         tool("pid", "Answers the number of the process."),
         tool("progress", "Tells its progress."),
+        tool("trace", "Answers the trace that the call is part of."),
     ]
     if FAULT == "rename" and LISTS > 1:
         all_tools = all_tools[1:]
@@ -120,6 +121,9 @@ def call(identifier: Any, params: dict[str, Any]) -> None:
         os._exit(3)
     elif name == "pid":
         text = str(os.getpid())
+    elif name == "trace":
+        meta = params.get("_meta") or {}
+        text = json.dumps([meta.get("traceparent"), meta.get("tracestate")])
     elif name == "progress":
         token = (params.get("_meta") or {}).get("progressToken")
         for step in range(1, 4):

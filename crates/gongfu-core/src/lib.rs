@@ -31,5 +31,6 @@ pub mod shell;
 pub mod skill;
 pub mod switches;
 pub mod text;
+pub mod trace;
 pub mod trust;
 pub mod uses;

@@ -10,6 +10,7 @@ use gongfu_core::library::SkillVersion;
 use gongfu_core::port::{Listener, Progress, Space};
 use gongfu_core::sandbox::{Contact, Input, Stream};
 use gongfu_core::skill::Digest;
+use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,8 @@ pub struct Call {
     pub entry: Arc<str>,
     /// The arguments.
     pub arguments: Arc<Map<String, Value>>,
+    /// Its place in the caller's trace, where the caller named one.
+    pub trace: Option<TraceContext>,
     /// Carries output, contacts and questions to the caller.
     pub events: Events,
     /// Ends the call and everything that it started.

@@ -10,6 +10,7 @@ use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::port::{PortError, Space, Spaces};
+use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -83,7 +84,12 @@ pub struct Catalog {
     /// The tokens that other servers' tools may take in a list.
     tool_budget: usize,
     tool_indexes: Arc<Indexes>,
+    /// Tells the place of what runs now in the traces of this process.
+    current_trace: CurrentTrace,
 }
+
+/// The place in a trace of what runs now; `None` where nobody traces it.
+pub type CurrentTrace = fn() -> Option<TraceContext>;
 
 /// The state of everything that a client can see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,6 +114,8 @@ pub struct Request<'a> {
     pub parent: Option<CallId>,
     /// The tools that the caller's connection has had to do with, where there is a connection.
     pub known: Option<Arc<KnownTools>>,
+    /// The place of the call in the caller's trace, where the caller named one.
+    pub trace: Option<TraceContext>,
     /// Carries events to the caller.
     pub events: Events,
     /// Ends the call.
@@ -129,6 +137,7 @@ impl<'a> Request<'a> {
             actor,
             parent: None,
             known: None,
+            trace: None,
             events: Events::default(),
             cancel: CancellationToken::new(),
         }
@@ -146,6 +155,7 @@ impl Catalog {
             calls: AtomicU64::new(0),
             tool_budget: directory::BUDGET,
             tool_indexes: Arc::default(),
+            current_trace: || None,
         }
     }
 
@@ -166,6 +176,13 @@ impl Catalog {
     /// Returns true if the level of a tool alone makes each call of an agent wait for a person.
     pub fn needs_approval(&self, spec: &ToolSpec) -> bool {
         self.gate.threshold <= spec.safety
+    }
+
+    /// The same, whose calls of other servers are part of this process's traces.
+    #[must_use]
+    pub fn with_traces(mut self, current: CurrentTrace) -> Self {
+        self.current_trace = current;
+        self
     }
 
     /// The same, with so many tokens for the tools of other servers in a list; above, they are searched.
@@ -399,6 +416,7 @@ impl Catalog {
             space,
             entry: Arc::clone(&entry.spec().name),
             arguments: Arc::new(request.arguments),
+            trace: (self.current_trace)().or(request.trace),
             events: request.events,
             cancel: request.cancel,
             form,
@@ -487,6 +505,7 @@ impl Catalog {
             space: self.open(actor).await?,
             entry: Arc::clone(&spec.name),
             arguments: Arc::new(arguments),
+            trace: None,
             events,
             cancel: CancellationToken::new(),
             form: Form::Direct,

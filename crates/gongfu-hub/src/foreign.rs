@@ -87,6 +87,7 @@ impl Entry for ForeignTool {
             connection: self.connection.clone(),
             tool: self.tool.clone(),
             arguments: (*call.arguments).clone(),
+            trace: call.trace.clone(),
             progress: Arc::new(move |progress| events.send(Event::Progress(&progress))),
             ask: Arc::new(move |mut question| {
                 let events = asking.clone();

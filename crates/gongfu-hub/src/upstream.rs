@@ -10,8 +10,8 @@ use gongfu_core::port::{PortError, ServerTools, Servers};
 use crate::catalog::Catalog;
 use crate::foreign;
 
-/// Keeps the tools of other servers in the catalog, until there are none any more. `owner` is the space that sees them,
-/// `None` every space.
+/// Keeps the tools of other servers in the catalog, as long as it is polled. `owner` is the space that sees them, `None`
+/// every space. `known` are the connections whose tools are in it.
 ///
 /// # Errors
 /// The servers can't be asked.
@@ -19,17 +19,17 @@ pub async fn follow(
     catalog: &Catalog,
     servers: &Arc<dyn Servers>,
     owner: Option<&Owner>,
+    mut known: Vec<ConnectionName>,
 ) -> Result<(), PortError> {
-    let mut known: Vec<ConnectionName> = Vec::new();
     let mut version = 0;
     loop {
+        version = servers.changed(version).await?;
         let all = servers.tools().await?;
         offer(catalog, owner, &all, &mut known);
-        version = servers.changed(version).await?;
     }
 }
 
-/// Puts the tools of other servers into the catalog, as they are now.
+/// Puts the tools of other servers into the catalog, as they are now; answers the connections that have any.
 ///
 /// # Errors
 /// The servers can't be asked.
@@ -37,10 +37,10 @@ pub async fn provide(
     catalog: &Catalog,
     servers: &Arc<dyn Servers>,
     owner: Option<&Owner>,
-) -> Result<(), PortError> {
-    let all = servers.tools().await?;
-    offer(catalog, owner, &all, &mut Vec::new());
-    Ok(())
+) -> Result<Vec<ConnectionName>, PortError> {
+    let (all, mut known) = (servers.tools().await?, Vec::new());
+    offer(catalog, owner, &all, &mut known);
+    Ok(known)
 }
 
 fn offer(

@@ -108,12 +108,18 @@ impl JoinedSkills {
             && are_same(&state.servers, &servers);
         if !is_same {
             let (sources, skills) = source::union(&local, &servers, &switches);
+            let is_ahead = local.revision() > state.library.revision();
             let entries = skills.iter();
             let entries = entries.map(|one| (Arc::clone(&one.skill.full_name), one.clone()));
             state.skills = Arc::new(entries.collect());
             let skills = skills.into_iter().map(|one| one.skill).collect();
-            let revision = state.library.revision().next();
-            state.library = Arc::new(local.with_servers(sources, skills).at(revision));
+            state.library = if sources.is_empty() && is_ahead {
+                Arc::clone(&local)
+            } else {
+                let revision = state.library.revision().next();
+                Arc::new(local.with_servers(sources, skills).at(revision))
+            };
+            let revision = state.library.revision();
             (state.local, state.switches) = (Some(local.revision()), switches);
             state.servers = servers;
             self.reported.send_replace(revision);

@@ -7,7 +7,8 @@ use gongfu_core::port::{Asker, ProgressListener, ServerAnswer, ServerCall};
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientRequest, InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+    ClientRequest, InputRequest, InputRequiredResult, InputResponses, RequestId,
+    RequestParamsMeta as _, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 
@@ -37,7 +38,14 @@ impl Session {
     /// # Errors
     /// The server refuses the call, or gives no answer.
     pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, CallError> {
-        let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
+        let mut params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
+        if let Some(trace) = call.trace {
+            // SEP-414
+            params.set_traceparent(&trace.parent);
+            if let Some(state) = trace.state {
+                params.set_tracestate(&state);
+            }
+        }
         let asking = self.service.service().asking(call.ask.clone());
         let mut round = params.clone();
         for _ in 0..MAX_ROUNDS {

@@ -229,6 +229,7 @@ impl Servers for SharedServers {
                 connection: call.connection.clone(),
                 tool: call.tool.clone(),
                 arguments: call.arguments.clone(),
+                trace: call.trace.clone(),
             };
             match self.ask(ask, listeners).await {
                 Some(answer) => wire::decoded(answer?),

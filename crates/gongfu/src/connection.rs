@@ -16,12 +16,13 @@ use crate::terminal::plain;
 
 mod confined;
 pub(crate) mod file;
+mod live;
 mod locks;
 pub(crate) mod schema;
 pub(crate) mod servers;
 
+pub(crate) use live::LiveServers;
 use locks::FileLocks;
-pub(crate) use servers::servers;
 
 /// The variables of the person that every server gets, where they are set.
 const PASSED_ON: [&str; 12] = [

@@ -3,9 +3,11 @@
 //! The only module that names OpenTelemetry; the servers know `tracing` alone, and call
 //! [`adopt`] for a request that belongs to somebody's trace (W3C Trace Context; for MCP, SEP-414).
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gongfu_core::trace::TraceContext;
 use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -86,6 +88,14 @@ pub(crate) fn adopt(span: &tracing::Span, carrier: &dyn Fn(&str) -> Option<Strin
     let context = TraceContextPropagator::new().extract(&TraceHeaders(found));
     // It fails for a span that isn't sent anywhere.
     let _ = span.set_parent(context);
+}
+
+/// The place of the current span in its trace; `None` where no traces are sent.
+pub(crate) fn current() -> Option<TraceContext> {
+    let mut headers = HashMap::new();
+    TraceContextPropagator::new().inject_context(&tracing::Span::current().context(), &mut headers);
+    let set = |name: &str| headers.get(name).filter(|value| !value.is_empty());
+    TraceContext::read(|name| set(name).cloned())
 }
 
 /// The headers of a request.

@@ -10,8 +10,8 @@ use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
 use gongfu_core::library::Library;
 use gongfu_core::port::{
-    Blobs, Clock, LocalSpaces, Materialize, NoServers, PortError, Records, Sandbox, Servers,
-    SkillStore, Space, SpaceParts,
+    Blobs, Clock, LocalSpaces, Materialize, PortError, Records, Sandbox, Servers, SkillStore,
+    Space, SpaceParts,
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
@@ -31,12 +31,13 @@ use tokio::task::JoinHandle;
 use crate::cli::{Places, clone_hint};
 use crate::clock::SystemClock;
 use crate::config::Config;
-use crate::connection;
+use crate::connection::LiveServers;
 use crate::environment::Environment;
 use crate::failure::Failure;
 pub(crate) use crate::home::{expanded, home};
 use crate::package;
 use crate::project::{self, Workspace};
+use crate::telemetry;
 use crate::terminal::plain;
 
 /// The time from the start until search is made ready, at a low priority.
@@ -50,8 +51,8 @@ pub(crate) struct Parts {
     pub(crate) space: Space,
     /// The same skills, to be watched and listed by their places.
     pub(crate) skills: Arc<LocalSkills>,
-    /// The same with those of other servers, where there are connections.
-    joined: Option<Arc<JoinedSkills>>,
+    /// The same with those of other servers.
+    joined: Arc<JoinedSkills>,
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sandbox: Arc<Runner>,
@@ -80,15 +81,14 @@ impl Parts {
 
     /// The library as it is now, with the skills of other servers.
     pub(crate) fn library(&self) -> Result<Arc<Library>, PortError> {
-        match &self.joined {
-            Some(all) => all.now(),
-            None => self.skills.current(),
-        }
+        self.joined.now()
     }
 
     /// Puts the tools of the person's other servers into the catalog.
     pub(crate) async fn provide_servers(&self) -> Result<(), PortError> {
-        upstream::provide(&self.catalog, self.space.servers(), Some(&Owner::Local)).await
+        let servers = self.space.servers();
+        upstream::provide(&self.catalog, servers, Some(&Owner::Local)).await?;
+        Ok(())
     }
 
     /// The same parts, with a word in the log about a home that can't be written.
@@ -226,13 +226,22 @@ fn parts_in(
     let switch_file = files.path_of(&Switches::key()?);
     let trust_file = files.path_of(&Trusts::key()?);
     let records: Arc<dyn Records> = Arc::new(files);
-    let servers = connection::servers(environment, &home, &records, &mut doubtful);
+    let (servers, left_out) = LiveServers::new(environment, &home, &records);
+    let servers: Arc<dyn Servers> = Arc::new(servers);
+    doubtful.extend(left_out);
     let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
     let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
     let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
     let skills = Arc::new(skills.with_trusts(trusts));
     let blobs: Arc<dyn Blobs> = Arc::new(FileBlobs::new(home.clone()));
-    let (joined, store, materialize) = stores(&skills, servers.as_ref(), &blobs, &clock);
+    let joined = Arc::new(JoinedSkills::new(
+        Arc::clone(&skills),
+        Arc::clone(&servers),
+        Arc::clone(&blobs),
+        Arc::clone(&clock),
+    ));
+    let store: Arc<dyn SkillStore> = Arc::<JoinedSkills>::clone(&joined);
+    let materialize: Arc<dyn Materialize> = Arc::<JoinedSkills>::clone(&joined);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
     let layers = Arc::new(FileLayers::new(
         home.clone(),
@@ -282,7 +291,7 @@ fn parts_in(
         run_folders: Arc::new(run_folders),
         changes: Arc::new(changes),
         sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&runner), Owner::Local)),
-        servers: servers.unwrap_or_else(|| Arc::new(NoServers)),
+        servers,
         limits: config.sandbox.limits(),
         installs: Installs {
             declared: config.dependencies.install,
@@ -315,29 +324,7 @@ pub(crate) fn configured(catalog: Catalog, config: &Config) -> Catalog {
         .with_tool_budget(config.tools.budget)
         .with_approvals_from(config.approvals.threshold.into())
         .with_audit(config.audit.arguments.into())
-}
-
-/// The local skills with those of other servers, where there are connections; and the skills as both ports.
-type Stores = (
-    Option<Arc<JoinedSkills>>,
-    Arc<dyn SkillStore>,
-    Arc<dyn Materialize>,
-);
-
-fn stores(
-    local: &Arc<LocalSkills>,
-    servers: Option<&Arc<dyn Servers>>,
-    blobs: &Arc<dyn Blobs>,
-    clock: &Arc<dyn Clock>,
-) -> Stores {
-    let local = || Arc::<LocalSkills>::clone(local);
-    let Some(servers) = servers else {
-        return (None, local(), local());
-    };
-    let (servers, blobs, clock) = (Arc::clone(servers), Arc::clone(blobs), Arc::clone(clock));
-    let all = Arc::new(JoinedSkills::new(local(), servers, blobs, clock));
-    let one = || Arc::<JoinedSkills>::clone(&all);
-    (Some(one()), one(), one())
+        .with_traces(telemetry::current)
 }
 
 /// Puts the tools of other servers into the catalog, now and whenever they change: for one space, or for every one.
@@ -346,12 +333,14 @@ pub(crate) async fn offer_servers(
     servers: Arc<dyn Servers>,
     owner: Option<Owner>,
 ) -> JoinHandle<()> {
-    if let Err(error) = upstream::provide(catalog, &servers, owner.as_ref()).await {
+    let known = upstream::provide(catalog, &servers, owner.as_ref()).await;
+    let known = known.unwrap_or_else(|error| {
         tracing::warn!("the tools of other servers are left out: {error}");
-    }
+        Vec::new()
+    });
     let catalog = Arc::clone(catalog);
     tokio::spawn(async move {
-        if let Err(error) = upstream::follow(&catalog, &servers, owner.as_ref()).await {
+        if let Err(error) = upstream::follow(&catalog, &servers, owner.as_ref(), known).await {
             tracing::warn!("changes of other servers aren't seen any more: {error}");
         }
     })

@@ -15,6 +15,7 @@ use crate::connection::{
     SkillVerdict, State, Target, Verdict,
 };
 use crate::skill::Digest;
+use crate::trace::TraceContext;
 
 /// A connection and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +93,8 @@ pub struct ServerCall {
     pub tool: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
+    /// Its place in the caller's trace, which the server is told.
+    pub trace: Option<TraceContext>,
     /// Receives the progress.
     pub progress: ProgressListener,
     /// Asks the person behind the call.

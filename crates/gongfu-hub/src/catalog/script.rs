@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::trace::TraceContext;
 use tokio_util::sync::CancellationToken;
 
 use super::{Catalog, Request};
@@ -34,6 +35,7 @@ impl Catalog {
             space: self.open(actor).await?,
             entry: Arc::clone(&spec.name),
             arguments: Arc::new(request.arguments),
+            trace: request.trace,
             events: request.events,
             cancel: request.cancel,
             form,
@@ -46,6 +48,7 @@ impl Catalog {
                 profiles,
                 actor,
                 parent: call.id,
+                trace: call.trace.as_ref(),
             };
             script::run(&call, &caller).await
         };
@@ -59,6 +62,7 @@ struct ScriptCaller<'a> {
     profiles: &'a [Profile],
     actor: &'a Actor,
     parent: CallId,
+    trace: Option<&'a TraceContext>,
 }
 
 impl ScriptCaller<'_> {
@@ -86,6 +90,7 @@ impl Caller for ScriptCaller<'_> {
             let name = self.meant(call.name);
             let request = Request {
                 parent: Some(self.parent),
+                trace: self.trace.cloned(),
                 events,
                 cancel,
                 // The model doesn't see what a script calls, so nothing becomes known by it.

@@ -66,6 +66,7 @@ fn pass(
         space: space.open(&Owner::Local),
         entry: Arc::clone(&spec.name),
         arguments: Arc::new(arguments),
+        trace: None,
         events: Events::default(),
         cancel: CancellationToken::new(),
         form: Form::Direct,

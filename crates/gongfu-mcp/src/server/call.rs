@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::port::{Listener, ProgressListener};
+use gongfu_core::trace::TraceContext;
 use gongfu_hub::call::{Asking, Elicitation, Event, EventSink, Events, Question};
 use gongfu_hub::{Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
@@ -96,10 +97,12 @@ pub(super) async fn tool(
         let catalog = Arc::clone(&server.catalog);
         let (name, cancel) = (request.name.clone(), cancel.clone());
         let known = Some(Arc::clone(&server.known));
+        let trace = TraceContext::read(|name| Some(context.meta.get(name)?.as_str()?.to_owned()));
         let arguments = request.arguments.clone().unwrap_or_default();
         async move {
             let request = Request {
                 known,
+                trace,
                 events,
                 cancel,
                 ..Request::new(&profiles, &name, arguments, &actor)

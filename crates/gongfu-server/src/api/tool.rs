@@ -2,6 +2,7 @@
 
 use gongfu_core::account::Scope;
 use gongfu_core::capability::Access as Effect;
+use gongfu_core::trace::TraceContext;
 use gongfu_hub::{Content, Profile, Request, ToolResult, ToolSpec};
 use http::Method;
 use schemars::JsonSchema;
@@ -265,7 +266,11 @@ impl Endpoint for ToolCall {
             profiles(context, self.profile.as_deref())?,
             context.actor()?,
         );
-        let request = Request::new(&profiles, &self.name, self.arguments, &actor);
+        let header = |name: &str| Some(context.headers.get(name)?.to_str().ok()?.to_owned());
+        let request = Request {
+            trace: TraceContext::read(header),
+            ..Request::new(&profiles, &self.name, self.arguments, &actor)
+        };
         let result = context
             .unless_revoked(context.catalog().call(request))
             .await?;

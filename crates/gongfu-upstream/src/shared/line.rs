@@ -228,6 +228,7 @@ mod tests {
             connection: "notes".parse().unwrap(),
             tool: "add".to_owned(),
             arguments: serde_json::Map::new(),
+            trace: None,
         };
         let ((), answer) = tokio::join!(serving, line.ask(ask, Listeners::default()));
         let again = line.ask(Ask::Tools, Listeners::default()).await;

@@ -189,12 +189,14 @@ impl Client {
                 connection,
                 tool,
                 arguments,
+                trace,
             } => {
                 let listener = Arc::clone(self);
                 let call = ServerCall {
                     connection,
                     tool,
                     arguments,
+                    trace,
                     progress: Arc::new(move |progress| {
                         listener.send(&FromProcess::Progress { id, progress });
                     }),

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gongfu_core::connection::{ConnectionName, State};
 use gongfu_core::port::{ConnectionStatus, PortError, Progress};
+use gongfu_core::trace::TraceContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,6 +35,7 @@ pub(super) enum Ask {
         connection: ConnectionName,
         tool: String,
         arguments: Map<String, Value>,
+        trace: Option<TraceContext>,
     },
 }
 

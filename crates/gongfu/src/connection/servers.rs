@@ -1,20 +1,20 @@
-//! The servers of connections: run by a process that all clients of the person use, or by this one.
+//! The parts of servers, and the process that runs them for all clients of the person.
 
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gongfu_core::port::{PortError, Records, Secrets, Servers};
+use gongfu_core::port::{PortError, Records, Secrets};
 use gongfu_core::skill::Digest;
 use gongfu_credentials::ServerKey;
 use gongfu_files::Home;
 use gongfu_sandbox::start_apart;
-use gongfu_upstream::{LocalServers, ProcessAddress, ServerParts, SharedServers};
+use gongfu_upstream::{LocalServers, ProcessAddress, ServerParts};
 use serde_json::json;
 
 use super::confined::ServerProcesses;
 use super::file::entry;
-use super::{Connections, FileLocks, connections, default_safety, environment as passed_on};
+use super::{Connections, FileLocks, default_safety, environment as passed_on};
 use crate::environment::Environment;
 
 /// The argument of the process that runs the servers.
@@ -25,27 +25,6 @@ pub(crate) const FOLDER: &str = "run";
 const MAX_LOG: u64 = 1024 * 1024;
 /// The longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET: usize = 100;
-
-/// The other MCP servers of the local person; `None` without connections. Entries that can't be used are doubtful.
-pub(crate) fn servers(
-    environment: &Environment,
-    home: &Home,
-    records: &Arc<dyn Records>,
-    doubtful: &mut Vec<String>,
-) -> Option<Arc<dyn Servers>> {
-    let connections = connections(environment, home);
-    let left_out = connections.diagnostics.iter();
-    doubtful.extend(left_out.map(|one| format!("a connection is left out: {}", one.text())));
-    let address = address(environment, home, &connections);
-    if connections.declared.is_empty() {
-        return None;
-    }
-    let local = local(environment, home, records, connections);
-    Some(match address.filter(|_| !environment.is_standalone) {
-        Some(address) => Arc::new(SharedServers::new(local, address)),
-        None => Arc::new(local),
-    })
-}
 
 /// The servers of these connections, run by this process.
 pub(crate) fn local(
@@ -109,7 +88,8 @@ pub(crate) fn name(environment: &Environment, connections: &Connections) -> Opti
     Some(format!("servers-{hex}"))
 }
 
-fn address(
+/// The way to that process; `None` where there can't be one.
+pub(super) fn address(
     environment: &Environment,
     home: &Home,
     connections: &Connections,

@@ -284,17 +284,69 @@ fn clients_share_a_server_and_outlive_the_process_that_runs_it() {
 }
 
 #[test]
-fn client_of_older_connections_still_calls_them() {
+fn connected_client_has_the_connections_that_are_declared_now() {
+    let fixture = fixture();
+    let mut client = server(&fixture);
+    let script = fixture.path("server.py");
+    let script = script.to_str().unwrap();
+    let add = |level: &[&str], fault: &str| {
+        let words = ["connection", "add", "other", "--replace"]
+            .iter()
+            .chain(level);
+        let command = ["--", "python3", script, fault];
+        fixture.gongfu(words.copied().chain(command)).good();
+    };
+
+    add(&[], "none");
+    approve(&fixture, "other").good();
+    wait_until_seen(&mut client, "other__echo", true);
+    assert_eq!(say(&mut client, "other__echo"), "hello");
+
+    add(&["--safety", "high"], "none");
+    let started = Instant::now();
+    let refused = loop {
+        let answer = client.call("other__echo", json!({ "text": "hello" }));
+        if answer["isError"] == json!(true) {
+            break failed(&answer);
+        }
+        assert!(started.elapsed() < NOTICE_TIMEOUT, "{answer}");
+    };
+    assert_eq!(text_at(&refused, "/code"), "APPROVAL_REQUIRED");
+
+    add(&[], "change");
+    wait_until_seen(&mut client, "other__echo", false);
+    let refused = failed(&client.call("other__echo", json!({ "text": "hello" })));
+    assert_eq!(text_at(&refused, "/code"), "CONNECTION_NOT_APPROVED");
+
+    add(&[], "none");
+    wait_until_seen(&mut client, "other__echo", true);
+    fixture.gongfu(["connection", "remove", "other"]).good();
+    failed(&client.call("other__echo", json!({ "text": "hello" })));
+    wait_until_seen(&mut client, "other__echo", false);
+    assert_eq!(client.close().code, Some(0));
+}
+
+#[test]
+fn server_is_told_the_trace_of_a_call() {
     let fixture = fixture();
     add(&fixture, "other", "none");
     approve(&fixture, "other").good();
     let mut client = server(&fixture);
-    assert_eq!(say(&mut client, "other__echo"), "hello");
-    // Another process is for the new ones, and the one for the old ones can't be started any more.
-    add(&fixture, "more", "none");
-    end_shared(&fixture);
-    wait_until_gone(fixture.path("server.py").to_str().unwrap());
-    assert_eq!(say(&mut client, "other__echo"), "hello");
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    for (meta, told) in [
+        (json!({}), json!([null, null])),
+        (json!({ "traceparent": "mine" }), json!([null, null])),
+        (json!({ "traceparent": parent }), json!([parent, null])),
+        (
+            json!({ "traceparent": parent, "tracestate": "a=1" }),
+            json!([parent, "a=1"]),
+        ),
+    ] {
+        let call = json!({ "name": "other__trace", "arguments": {}, "_meta": meta });
+        let answer = client.ask("tools/call", call);
+        let answer: Value = serde_json::from_str(text_at(&answer, "/content/0/text")).unwrap();
+        assert_eq!(answer, told);
+    }
 }
 
 /// The number of processes that have a word among their arguments.
