@@ -368,6 +368,13 @@ impl Catalog {
             || name::found(all, name).is_some_and(|entry| entry.spec().access == Access::Execute)
     }
 
+    /// Returns true if a tool of this name is another server's.
+    pub fn is_foreign(&self, name: &str, owner: &Owner) -> bool {
+        let entries = self.entries.load();
+        let mut all = entries.visible(&[Profile::All], owner, true);
+        all.any(|entry| *entry.spec().name == *name && entry.spec().is_foreign())
+    }
+
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
     ///
     /// # Errors

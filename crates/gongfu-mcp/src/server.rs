@@ -19,6 +19,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +60,9 @@ pub struct Settings {
     /// Makes a request a part of the trace that its `_meta` names (SEP-414), if that is of
     /// interest.
     pub adopt: Option<Adopt>,
+    /// Runs what may take a processor or wait for a disk, beside the runtime that moves messages; without it, that
+    /// does.
+    pub work: Option<Handle>,
     /// Takes the folders that a client says it works in, where the server has no project of its own.
     pub roots: Option<AdoptRoots>,
 }
@@ -149,7 +153,9 @@ impl Server {
         let (profiles, actor) = (self.profiles(context), self.actor(context));
         let introduction = Catalog::introduction(&profiles);
         let writing = async move { catalog.instructions(&profiles, &actor, room).await };
-        in_time(limits.wait, writing).await.unwrap_or(introduction)
+        self.in_time(limits.wait, writing)
+            .await
+            .unwrap_or(introduction)
     }
 
     /// Returns the tools for the model of the client. Those whose description depends on a library that is still being
@@ -162,7 +168,7 @@ impl Server {
             let (actor, known) = (actor.clone(), Arc::clone(&self.known));
             async move { catalog.list(&profiles, &actor, Some(&known)).await }
         };
-        let specs = if let Some(specs) = in_time(limits.wait, listing).await {
+        let specs = if let Some(specs) = self.in_time(limits.wait, listing).await {
             specs
         } else {
             self.said_less.store(true, Ordering::Relaxed);
@@ -171,6 +177,31 @@ impl Server {
         };
         let tools = specs.into_iter().map(|spec| wire::tool(spec, limits));
         tools.collect()
+    }
+
+    /// Waits for work that needs the library; `None` when it takes longer.
+    async fn in_time<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        // On a task of its own: reading the library blocks the one that it is on.
+        let mut working = JoinSet::new();
+        self.spawn(&mut working, work);
+        let done = tokio::time::timeout(wait, working.join_next()).await;
+        done.ok()??.ok()
+    }
+
+    /// Starts a task that may take a processor, or wait for a disk.
+    fn spawn<T: Send + 'static>(
+        &self,
+        tasks: &mut JoinSet<T>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) {
+        match &self.settings.work {
+            Some(runtime) => tasks.spawn_on(work, runtime),
+            None => tasks.spawn(work),
+        };
     }
 
     /// The span of a request, named as the conventions for MCP want it.
@@ -198,18 +229,6 @@ impl Server {
         }
         span
     }
-}
-
-/// Waits for work that needs the library; `None` when it takes longer.
-async fn in_time<T: Send + 'static>(
-    wait: Duration,
-    work: impl Future<Output = T> + Send + 'static,
-) -> Option<T> {
-    // On a task of its own: reading the library blocks the one that it is on.
-    let mut working = JoinSet::new();
-    working.spawn(work);
-    let done = tokio::time::timeout(wait, working.join_next()).await;
-    done.ok()??.ok()
 }
 
 impl ServerHandler for Server {
@@ -252,7 +271,7 @@ impl ServerHandler for Server {
         server.telling = Arc::default();
         let mut telling = self.telling.lock().await;
         telling.abort_all();
-        telling.spawn(async move {
+        self.spawn(&mut telling, async move {
             let mut seen = LastState::by(&server);
             while let Some(changed) = server.change(&actor, &mut seen).await {
                 if !server.tell_peer(&peer, changed, &actor).await {

@@ -519,6 +519,16 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("can't start threads")
 }
 
+/// A runtime that moves the messages of one client, on the thread of its caller: what a message passes through takes no
+/// other thread.
+pub(crate) fn message_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .thread_keep_alive(KEPT)
+        .enable_all()
+        .build()
+        .context("can't start the runtime of messages")
+}
+
 /// A runtime for a server of many: a thread a processor.
 pub(crate) fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()

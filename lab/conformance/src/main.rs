@@ -71,6 +71,7 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
                 catalogue: CATALOGUE_BUDGET,
                 version: VERSION.to_owned(),
                 adopt: None,
+                work: None,
                 roots: None,
             },
         );

@@ -76,7 +76,9 @@ impl Server {
         self.roots.settled().await;
         let (catalog, actor) = (Arc::clone(&self.catalog), self.actor(context));
         let mut running = JoinSet::new();
-        running.spawn(async move { catalog.operate(operation, &actor).await });
+        self.spawn(&mut running, async move {
+            catalog.operate(operation, &actor).await
+        });
         match running.join_next().await {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {

@@ -217,6 +217,7 @@ fn world() -> (Arc<MemorySpace>, Arc<Catalog>, Server) {
         catalogue: 1_000,
         version: "1".to_owned(),
         adopt: None,
+        work: None,
         roots: None,
     };
     let server = Server::new(Arc::clone(&catalog), settings);

@@ -121,6 +121,7 @@ pub(crate) fn connect(spaces: Arc<dyn Spaces>, profiles: &str) -> LocalClient {
             catalogue: BUDGET,
             version: "1.0.0".to_owned(),
             adopt: None,
+            work: None,
             roots: None,
         },
     );

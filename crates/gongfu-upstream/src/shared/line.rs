@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use gongfu_core::port::{Asker, PortError, ProgressListener};
-use serde_json::Value;
-use tokio::io::{AsyncWriteExt as _, BufReader};
+use serde_json::value::RawValue;
+use tokio::io::BufReader;
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::{oneshot, watch};
 
 use super::wire::{self, Ask, FromProcess, ToProcess};
+use super::writer::Writer;
 
 /// The ends of a request that hear of more than its answer.
 #[derive(Default, Clone)]
@@ -22,7 +23,7 @@ pub(super) struct Listeners {
 
 /// A request without an answer yet.
 struct Request {
-    answer: oneshot::Sender<Result<Value, AskFailure>>,
+    answer: oneshot::Sender<Result<Box<RawValue>, AskFailure>>,
     listeners: Listeners,
     /// True once the process may have done something of it.
     is_begun: bool,
@@ -41,7 +42,7 @@ pub(super) enum AskFailure {
 
 /// A line to the process.
 pub(super) struct Line {
-    messages: mpsc::UnboundedSender<Vec<u8>>,
+    writer: Writer,
     requests: Mutex<HashMap<u64, Request>>,
     next: AtomicU64,
     is_closed: AtomicBool,
@@ -51,14 +52,12 @@ impl Line {
     /// A line over this stream. `version` counts its beginning, its end, and every change.
     pub(super) fn new(stream: UnixStream, version: watch::Sender<u64>) -> Arc<Self> {
         let (reader, writer) = stream.into_split();
-        let (messages, queue) = mpsc::unbounded_channel();
         let line = Arc::new(Self {
-            messages,
+            writer: Writer::new(writer),
             requests: Mutex::default(),
             next: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
         });
-        tokio::spawn(write(writer, queue));
         version.send_modify(|version| *version += 1);
         tokio::spawn(read(Arc::downgrade(&line), reader, version));
         line
@@ -74,11 +73,15 @@ impl Line {
 
     fn send(&self, message: &ToProcess) {
         // Of a line that is closed, the reader fails all requests.
-        let _ = self.messages.send(wire::line(message));
+        self.writer.send(&wire::line(message));
     }
 
     /// Asks for something; dropping the answer cancels it.
-    pub(super) async fn ask(&self, ask: Ask, listeners: Listeners) -> Result<Value, AskFailure> {
+    pub(super) async fn ask(
+        &self,
+        ask: Ask,
+        listeners: Listeners,
+    ) -> Result<Box<RawValue>, AskFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let request = Request {
@@ -137,7 +140,7 @@ impl Line {
         requests.get(&id).map(|request| request.listeners.clone())
     }
 
-    fn end(&self, id: u64, answer: Result<Value, AskFailure>) {
+    fn end(&self, id: u64, answer: Result<Box<RawValue>, AskFailure>) {
         if let Some(request) = self.requests().remove(&id) {
             // Nobody may wait any more.
             let _ = request.answer.send(answer);
@@ -175,14 +178,6 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(message) = queue.recv().await {
-        if writer.write_all(&message).await.is_err() {
-            return;
-        }
-    }
-}
-
 async fn read(line: Weak<Line>, reader: OwnedReadHalf, version: watch::Sender<u64>) {
     let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
     loop {
@@ -203,6 +198,7 @@ async fn read(line: Weak<Line>, reader: OwnedReadHalf, version: watch::Sender<u6
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use serde_json::value::{RawValue, to_raw_value};
     use tokio::io::{AsyncWriteExt as _, BufReader};
     use tokio::net::UnixStream;
     use tokio::sync::watch;
@@ -211,7 +207,7 @@ mod tests {
     use crate::shared::wire::{self, Ask, FromProcess, ToProcess};
 
     /// Makes a call to a process that sends these messages, and ends.
-    async fn call(messages: fn(u64) -> Vec<FromProcess>) -> Result<serde_json::Value, AskFailure> {
+    async fn call(messages: fn(u64) -> Vec<FromProcess>) -> Result<Box<RawValue>, AskFailure> {
         let (client, mut process) = UnixStream::pair().unwrap();
         let line = Line::new(client, watch::Sender::new(0));
         let serving = async move {
@@ -242,14 +238,13 @@ mod tests {
         assert!(matches!(early, Err(AskFailure::NotBegun)), "{early:?}");
         let late = call(|id| vec![FromProcess::Begun { id }]).await;
         assert!(matches!(late, Err(AskFailure::Ended)), "{late:?}");
-        let answer = json!({"content": []});
         let whole = call(|id| {
-            let answer = json!({"content": []});
+            let answer = to_raw_value(&json!({"content": []})).unwrap();
             vec![
                 FromProcess::Begun { id },
                 FromProcess::Answer { id, answer },
             ]
         });
-        assert_eq!(whole.await.unwrap(), answer);
+        assert_eq!(whole.await.unwrap().get(), r#"{"content":[]}"#);
     }
 }

@@ -9,13 +9,14 @@ use std::time::Duration;
 use gongfu_core::port::{Asker, PortError, ServerCall, Servers};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::io::{AsyncWriteExt as _, BufReader};
-use tokio::net::unix::OwnedWriteHalf;
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::wire::{self, Ask, FromProcess, Status, ToProcess};
+use super::writer::Writer;
 
 /// The interval at which the process looks whether it is still needed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -79,17 +80,10 @@ async fn follow(servers: Arc<dyn Servers>, changed: watch::Sender<()>) {
     }
 }
 
-/// A message for a client.
-struct Message {
-    line: Vec<u8>,
-    /// Hears when the message is on its way, and reaches the client even if this process ends.
-    sent: Option<oneshot::Sender<()>>,
-}
-
 /// A client of the process.
 struct Client {
     servers: Arc<dyn Servers>,
-    messages: mpsc::UnboundedSender<Message>,
+    writer: Writer,
     /// The questions that a person has not answered yet.
     questions: Mutex<HashMap<u64, oneshot::Sender<Option<Value>>>>,
     next: AtomicU64,
@@ -97,12 +91,10 @@ struct Client {
 
 async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watch::Receiver<()>) {
     let (reader, writer) = stream.into_split();
-    let (messages, queue) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
-    tasks.spawn(write(writer, queue));
     let client = Arc::new(Client {
         servers,
-        messages,
+        writer: Writer::new(writer),
         questions: Mutex::default(),
         next: AtomicU64::new(0),
     });
@@ -139,17 +131,13 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
 
 impl Client {
     fn send(&self, message: &FromProcess) {
-        // A client that is gone needs nothing.
-        let line = wire::line(message);
-        let _ = self.messages.send(Message { line, sent: None });
+        self.writer.send(&wire::line(message));
     }
 
     /// Sends a message, and waits until it is on its way.
     async fn send_now(&self, message: &FromProcess) {
-        let (sent, is_sent) = oneshot::channel();
-        let (line, sent) = (wire::line(message), Some(sent));
-        let _ = self.messages.send(Message { line, sent });
-        let _ = is_sent.await;
+        self.send(message);
+        self.writer.written().await;
     }
 
     fn questions(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Option<Value>>>> {
@@ -169,7 +157,7 @@ impl Client {
         self.send(&answer);
     }
 
-    async fn done(self: &Arc<Self>, id: u64, ask: Ask) -> Result<Value, PortError> {
+    async fn done(self: &Arc<Self>, id: u64, ask: Ask) -> Result<Box<RawValue>, PortError> {
         if ask.has_effect() {
             self.send_now(&FromProcess::Begun { id }).await;
         }
@@ -226,18 +214,6 @@ impl Client {
     }
 }
 
-fn encoded(answer: &impl Serialize) -> Result<Value, PortError> {
-    serde_json::to_value(answer).map_err(|error| PortError::Other(error.into()))
-}
-
-async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::UnboundedReceiver<Message>) {
-    while let Some(Message { line, sent }) = queue.recv().await {
-        if writer.write_all(&line).await.is_err() {
-            return;
-        }
-        if let Some(sent) = sent {
-            // The request may be cancelled.
-            let _ = sent.send(());
-        }
-    }
+fn encoded(answer: &impl Serialize) -> Result<Box<RawValue>, PortError> {
+    to_raw_value(answer).map_err(|error| PortError::Other(error.into()))
 }

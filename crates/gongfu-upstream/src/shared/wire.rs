@@ -9,6 +9,7 @@ use gongfu_core::port::{ConnectionStatus, PortError, Progress};
 use gongfu_core::trace::TraceContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
@@ -80,7 +81,7 @@ pub(super) enum FromProcess {
     },
     Answer {
         id: u64,
-        answer: Value,
+        answer: Box<RawValue>,
     },
     Failure {
         id: u64,
@@ -212,6 +213,6 @@ pub(super) async fn next<T: DeserializeOwned>(
 }
 
 /// An answer as a value of the port.
-pub(super) fn decoded<T: DeserializeOwned>(answer: Value) -> Result<T, PortError> {
-    serde_json::from_value(answer).map_err(|error| PortError::Other(error.into()))
+pub(super) fn decoded<T: DeserializeOwned>(answer: &RawValue) -> Result<T, PortError> {
+    serde_json::from_str(answer.get()).map_err(|error| PortError::Other(error.into()))
 }

@@ -42,6 +42,7 @@ pub(crate) fn run(
     let roots = adopt_roots(&parts, environment, home);
     let sandbox = Arc::clone(&parts.sandbox);
     let catalog = Arc::clone(&parts.catalog);
+    let work = wiring::runtime()?;
     let server = Server::new(
         parts.catalog,
         Settings {
@@ -49,12 +50,13 @@ pub(crate) fn run(
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             adopt: Some(telemetry::adopt),
+            work: Some(work.handle().clone()),
             roots,
         },
     );
-    let runtime = wiring::runtime()?;
     let search = Arc::clone(&parts.search);
-    runtime.spawn(Parts::settle(search));
+    work.spawn(Parts::settle(search));
+    let runtime = wiring::message_runtime()?;
     runtime.block_on(wiring::offer_own_servers(&parts.space, &catalog));
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
@@ -66,6 +68,7 @@ pub(crate) fn run(
     runtime.block_on(refreshes_ended());
     // Standard input may still be read by a thread that nothing can wake.
     runtime.shutdown_background();
+    work.shutdown_background();
     sandbox.end();
     outcome.map(|()| Outcome::Good)
 }

@@ -213,6 +213,7 @@ async fn serve(
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             adopt: Some(telemetry::adopt),
+            work: None,
             roots: None,
         },
     );
