@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::set::CapabilitySet;
+
 pub use name::{Email, Username};
 pub use password::Password;
 pub use scope::{Scope, Scopes};
@@ -131,6 +133,8 @@ pub struct Permissions {
     pub scopes: Scopes,
     /// The only skills that it reaches, by full name; `None` for all.
     pub skills: Option<Arc<[String]>>,
+    /// The set that the caller works with; `None` for everything.
+    pub set: Option<Arc<CapabilitySet>>,
     /// The limits of its user.
     pub quota: UserQuota,
     /// Its id, for the audit; `None` for the person of a local installation.
@@ -143,6 +147,7 @@ impl Permissions {
         Self {
             scopes: Scopes::of_user(true),
             skills: None,
+            set: None,
             quota: UserQuota::default(),
             credential: None,
         }

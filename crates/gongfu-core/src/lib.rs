@@ -27,6 +27,7 @@ pub mod project;
 pub mod registry;
 pub mod sandbox;
 pub mod search;
+pub mod set;
 pub mod shell;
 pub mod skill;
 pub mod switches;

@@ -33,6 +33,7 @@ pub use credentials::{Comparison, Passwords, Secrets};
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
 pub use identity_provider::{IdentityProvider, ProviderPerson, ProviderRequest};
+pub use limited::SkillReach;
 pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use records::{

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use gongfu_core::account::{Actor, Owner, Scope};
+use gongfu_core::account::{Actor, Owner, Permissions, Scope};
 use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Revision};
-use gongfu_core::port::{PortError, Space, Spaces};
+use gongfu_core::port::{PortError, SkillReach, Space, Spaces};
 use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -408,7 +408,8 @@ impl Catalog {
             && profile::dialects(profiles).any(|dialect| dialect.gains_search)
             && library(&space).await.is_some_and(|all| is_many(&all));
         let visible = || entries.visible(profiles, &actor.owner, is_many);
-        let found = name::found(visible(), name).map(Arc::clone);
+        let in_set = visible().filter(|entry| is_in_set(entry.spec(), actor));
+        let found = name::found(in_set, name).map(Arc::clone);
         let Some(entry) = found.or_else(|| own?.entry(name)) else {
             if let Some(error) = unavailable(&space, profiles, actor, name).await {
                 return Err(error);
@@ -556,18 +557,31 @@ impl Catalog {
         if let Some(member) = &actor.member {
             space = space.written_by(member);
         }
-        Ok(match &actor.permissions.skills {
-            Some(names) => space.limited_to(names),
-            None => space,
-        })
+        let Permissions { skills, set, .. } = &actor.permissions;
+        if let Some(names) = skills {
+            space = space.limited_to(&SkillReach::Token(Arc::clone(names)));
+        }
+        if let Some(set) = set {
+            space = space.limited_to(&SkillReach::Set(Arc::clone(set)));
+        }
+        Ok(space)
     }
 }
 
-/// Returns true if a caller's credential permits a tool. One for some skills is for nothing beside them.
+/// Returns true if a caller's credential permits a tool, and the caller's set has it. A credential for some skills is for
+/// nothing beside them.
 fn is_permitted(spec: &ToolSpec, actor: &Actor) -> bool {
     let permissions = &actor.permissions;
     let is_beside_skills = spec.is_foreign() && permissions.skills.is_some();
-    permissions.scopes.has(Scope::of(spec.access)) && !is_beside_skills
+    permissions.scopes.has(Scope::of(spec.access)) && !is_beside_skills && is_in_set(spec, actor)
+}
+
+/// Returns true if the caller's set has a tool.
+fn is_in_set(spec: &ToolSpec, actor: &Actor) -> bool {
+    match (&actor.permissions.set, &spec.origin) {
+        (Some(set), Origin::Server(server)) => set.has_tool(server, &spec.permission),
+        _ => true,
+    }
 }
 
 async fn library(space: &Space) -> Option<Arc<Library>> {

@@ -19,6 +19,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gongfu_core::account::UserId;
 use gongfu_core::registry::Identity;
+use gongfu_core::set::{CapabilitySet, Sets};
 use gongfu_hub::Profile;
 use gongfu_hub::profile::UnknownProfile;
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
@@ -73,6 +74,8 @@ pub struct HttpSettings {
     pub idle_session_limit: usize,
     /// The time that every other idle session stays open.
     pub crowded_session_idle: Duration,
+    /// The sets that requests may name, where there are any.
+    pub sets: Option<Arc<dyn Sets>>,
 }
 
 impl Default for HttpSettings {
@@ -87,6 +90,7 @@ impl Default for HttpSettings {
             session_idle: Duration::from_mins(30),
             idle_session_limit: 32,
             crowded_session_idle: Duration::from_mins(1),
+            sets: None,
         }
     }
 }
@@ -99,6 +103,10 @@ impl<S: ServerHandler + Send + 'static> Handler for S {}
 /// The profiles that the address of a request asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestedProfiles(pub(crate) Vec<Profile>);
+
+/// The set that the address of a request asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestedSet(pub(crate) Arc<CapabilitySet>);
 
 /// An answer, ready or streaming.
 pub type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
@@ -215,7 +223,24 @@ impl HttpEndpoint {
         work.await
     }
 
-    /// Reads the body of a request into memory, and its profiles.
+    /// The set that `?set=` names.
+    fn requested_set(&self, query: Option<&str>) -> Result<Option<RequestedSet>, Refusal> {
+        let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        let Some((_, name)) = pairs.find(|(key, _)| key == "set") else {
+            return Ok(None);
+        };
+        if pairs.any(|(key, _)| key == "set") {
+            let why = "a request has one set: name `set` once";
+            return Err(refused_query(why.to_owned()));
+        }
+        let found = match &self.settings.sets {
+            Some(sets) => sets.find(&name),
+            None => Err("there are no sets here".to_owned()),
+        };
+        Ok(Some(RequestedSet(found.map_err(refused_query)?)))
+    }
+
+    /// Reads the body of a request into memory, its profiles and its set.
     async fn read<B>(&self, request: Request<B>) -> Result<(Request<Full<Bytes>>, Bytes), Refusal>
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -223,6 +248,9 @@ impl HttpEndpoint {
     {
         let (mut parts, body) = request.into_parts();
         if let Some(requested) = requested_profiles(parts.uri.query())? {
+            parts.extensions.insert(requested);
+        }
+        if let Some(requested) = self.requested_set(parts.uri.query())? {
             parts.extensions.insert(requested);
         }
         accept_anything(&mut parts.headers);
@@ -367,6 +395,11 @@ fn user(extensions: &http::Extensions) -> Option<&UserId> {
     Some(&identity.user)
 }
 
+/// A refusal of what an address asks for.
+fn refused_query(why: String) -> Refusal {
+    Refusal::with_code(StatusCode::BAD_REQUEST, ErrorCode::INVALID_PARAMS, why)
+}
+
 /// The profiles that `?profile=` names: one or more, with commas or several times.
 fn requested_profiles(query: Option<&str>) -> Result<Option<RequestedProfiles>, Refusal> {
     let query = query.unwrap_or_default().as_bytes();
@@ -378,10 +411,9 @@ fn requested_profiles(query: Option<&str>) -> Result<Option<RequestedProfiles>, 
             .map(str::trim)
             .filter(|name| !name.is_empty())
         {
-            let profile = name.parse().map_err(|error: UnknownProfile| {
-                let (status, code) = (StatusCode::BAD_REQUEST, ErrorCode::INVALID_PARAMS);
-                Refusal::with_code(status, code, error.to_string())
-            })?;
+            let profile = name.parse();
+            let profile =
+                profile.map_err(|error: UnknownProfile| refused_query(error.to_string()))?;
             if !requested.contains(&profile) {
                 requested.push(profile);
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use gongfu_core::set::SetChoice;
 use gongfu_hub::{Catalog, InstructionRoom, KnownTools, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -53,6 +54,8 @@ pub use roots::AdoptRoots;
 pub struct Settings {
     /// The profiles whose tools it shows.
     pub profiles: Vec<Profile>,
+    /// The set that its clients work with where their requests name none; `None` for everything.
+    pub set: Option<SetChoice>,
     /// The characters that the catalogue of skills in its instructions takes.
     pub catalogue: usize,
     /// The version that it tells its clients.

@@ -142,7 +142,7 @@ impl Servers for SharedServers {
             let Some(known) = self.ask(Ask::Statuses, Listeners::default()).await else {
                 return Ok(all);
             };
-            for known in wire::decoded::<Vec<Status>>(&*known?)? {
+            for known in wire::decoded::<Vec<Status>>(&known?)? {
                 let mut all = all.iter_mut();
                 if let Some(status) = all.find(|status| status.connection.name == known.name) {
                     known.fill(status);
@@ -155,7 +155,7 @@ impl Servers for SharedServers {
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         Box::pin(async move {
             match self.ask(Ask::Tools, Listeners::default()).await {
-                Some(tools) => wire::decoded(&*tools?),
+                Some(tools) => wire::decoded(&tools?),
                 None => self.local.tools().await,
             }
         })
@@ -173,7 +173,7 @@ impl Servers for SharedServers {
                 uri: uri.to_owned(),
             };
             match self.ask(ask, Listeners::default()).await {
-                Some(file) => Ok(wire::decoded::<wire::Bytes>(&*file?)?.into()),
+                Some(file) => Ok(wire::decoded::<wire::Bytes>(&file?)?.into()),
                 None => self.local.fetch(name, uri).await,
             }
         })
@@ -199,7 +199,7 @@ impl Servers for SharedServers {
         Box::pin(async move {
             let ask = Ask::Discover { name: name.clone() };
             match self.ask(ask, Listeners::default()).await {
-                Some(found) => wire::decoded(&*found?),
+                Some(found) => wire::decoded(&found?),
                 None => self.local.discover(name).await,
             }
         })
@@ -218,7 +218,7 @@ impl Servers for SharedServers {
         Box::pin(async move {
             let ask = Ask::SignOut { name: name.clone() };
             match self.ask(ask, Listeners::default()).await {
-                Some(removed) => wire::decoded(&*removed?),
+                Some(removed) => wire::decoded(&removed?),
                 None => self.local.sign_out(name).await,
             }
         })
@@ -237,7 +237,7 @@ impl Servers for SharedServers {
                 trace: call.trace.clone(),
             };
             match self.ask(ask, listeners).await {
-                Some(answer) => wire::decoded(&*answer?),
+                Some(answer) => wire::decoded(&answer?),
                 None => self.local.call(call).await,
             }
         })

@@ -348,6 +348,9 @@ pub(crate) struct Profiles {
     /// Mount a directory for file tools and runs, at its own path or at GUEST (repeatable)
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
+    /// Work with a set: the skills and the tools of other servers that `[sets]` of the settings names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) set: Option<String>,
     /// Run the servers of connections in this process, not in one that all clients share
     #[arg(long)]
     pub(crate) standalone: bool,

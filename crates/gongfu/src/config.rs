@@ -1,5 +1,6 @@
 //! The settings file: `config.toml` in gongfu's home.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,6 +45,9 @@ pub(crate) struct Config {
     pub(crate) catalogue: Catalogue,
     /// The tools of other MCP servers.
     pub(crate) tools: Tools,
+    /// Sets: the part of what is connected, approved and in scope that a client works with, by `gongfu mcp --set NAME` or
+    /// `?set=NAME`. Their members are `mcp.SERVER`, `mcp.SERVER.TOOL` and `skill.NAME`; `mcp.*` and `skill.*` are all.
+    pub(crate) sets: BTreeMap<String, Vec<String>>,
     /// The calls of agents that wait for a person.
     pub(crate) approvals: ApprovalSection,
     /// The server that `gongfu serve` starts.

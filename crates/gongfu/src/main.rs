@@ -21,6 +21,7 @@ mod progress;
 mod project;
 mod report;
 mod sandbox;
+mod sets;
 mod signal;
 mod table;
 mod telemetry;

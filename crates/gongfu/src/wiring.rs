@@ -226,20 +226,13 @@ fn parts_in(
     let switch_file = files.path_of(&Switches::key()?);
     let trust_file = files.path_of(&Trusts::key()?);
     let records: Arc<dyn Records> = Arc::new(files);
-    let (servers, left_out) = LiveServers::new(environment, &home, &records);
-    let servers: Arc<dyn Servers> = Arc::new(servers);
-    doubtful.extend(left_out);
+    let servers = live_servers(environment, &home, &records, &mut doubtful);
     let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
     let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
     let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
     let skills = Arc::new(skills.with_trusts(trusts));
     let blobs: Arc<dyn Blobs> = Arc::new(FileBlobs::new(home.clone()));
-    let joined = Arc::new(JoinedSkills::new(
-        Arc::clone(&skills),
-        Arc::clone(&servers),
-        Arc::clone(&blobs),
-        Arc::clone(&clock),
-    ));
+    let joined = joined(&skills, &servers, &blobs, &clock);
     let store: Arc<dyn SkillStore> = Arc::<JoinedSkills>::clone(&joined);
     let materialize: Arc<dyn Materialize> = Arc::<JoinedSkills>::clone(&joined);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
@@ -316,6 +309,30 @@ fn parts_in(
         workspace,
         files: local_workspace,
     })
+}
+
+/// The servers of the person's connections; entries that can't be used are doubtful.
+fn live_servers(
+    environment: &Environment,
+    home: &Home,
+    records: &Arc<dyn Records>,
+    doubtful: &mut Vec<String>,
+) -> Arc<dyn Servers> {
+    let (servers, left_out) = LiveServers::new(environment, home, records);
+    doubtful.extend(left_out);
+    Arc::new(servers)
+}
+
+/// The local skills with those of other servers.
+fn joined(
+    local: &Arc<LocalSkills>,
+    servers: &Arc<dyn Servers>,
+    blobs: &Arc<dyn Blobs>,
+    clock: &Arc<dyn Clock>,
+) -> Arc<JoinedSkills> {
+    let (local, servers) = (Arc::clone(local), Arc::clone(servers));
+    let (blobs, clock) = (Arc::clone(blobs), Arc::clone(clock));
+    Arc::new(JoinedSkills::new(local, servers, blobs, clock))
 }
 
 /// A catalog as the settings have it.

@@ -72,6 +72,7 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
                 version: VERSION.to_owned(),
                 adopt: None,
                 work: None,
+                set: None,
                 roots: None,
             },
         );

@@ -1,4 +1,4 @@
-//! A space of which a credential reaches some skills alone.
+//! A space of which a caller reaches some skills alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,24 +8,47 @@ use super::{
 };
 use crate::library::{Library, Revision, Skill, SourceKind};
 use crate::search::{Answer, Query, SearchText};
+use crate::set::CapabilitySet;
 use crate::skill::{self, SKILL_FILE, SkillName, SkillPath};
 
 /// The most hits among which a search looks for those that are reachable.
 const MAX_HITS: usize = 10_000;
 
-/// The skills of another store that have one of these full names.
+/// The skills that a caller reaches.
+#[derive(Debug, Clone)]
+pub enum SkillReach {
+    /// Those of a token, by full name.
+    Token(Arc<[String]>),
+    /// Those of a set.
+    Set(Arc<CapabilitySet>),
+}
+
+impl SkillReach {
+    fn has(&self, full_name: &str) -> bool {
+        match self {
+            Self::Token(names) => names.iter().any(|reached| **reached == *full_name),
+            Self::Set(set) => set.has_skill(full_name),
+        }
+    }
+
+    /// The one who draws the line, for people.
+    fn whose(&self) -> &'static str {
+        match self {
+            Self::Token(_) => "the token",
+            Self::Set(_) => "the set",
+        }
+    }
+}
+
+/// The skills of another store that are in reach.
 pub(super) struct LimitedSkills {
     pub(super) skills: Arc<dyn SkillStore>,
-    pub(super) names: Arc<[String]>,
+    pub(super) reach: SkillReach,
     /// The last library, which stays the same for a revision.
     pub(super) last: Mutex<Option<Arc<Library>>>,
 }
 
 impl LimitedSkills {
-    fn reaches(&self, full_name: &str) -> bool {
-        self.names.iter().any(|reached| **reached == *full_name)
-    }
-
     fn limited(&self, library: &Library) -> Arc<Library> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
@@ -35,7 +58,7 @@ impl LimitedSkills {
         }
         let skills = library.skills().iter();
         let reached = skills
-            .filter(|skill| self.reaches(&skill.full_name))
+            .filter(|skill| self.reach.has(&skill.full_name))
             .cloned();
         let limited = Library::new(library.sources().to_vec(), reached.collect(), Vec::new());
         let limited = Arc::new(limited.at(library.revision()));
@@ -49,15 +72,16 @@ impl LimitedSkills {
         let mut sources = library.sources().iter();
         let own = sources.find(|source| source.kind == SourceKind::Account);
         let full_name = own.map(|own| format!("{}/{name}", own.id));
-        if full_name.is_some_and(|full_name| self.reaches(&full_name)) {
+        if full_name.is_some_and(|full_name| self.reach.has(&full_name)) {
             return Ok(());
         }
-        let why = format!("the token doesn't reach a skill named `{name}`");
+        let whose = self.reach.whose();
+        let why = format!("{whose} doesn't reach a skill named `{name}`");
         Err(PortError::OutOfReach(why))
     }
 
     fn checked(&self, skill: &Skill) -> Result<(), PortError> {
-        if self.reaches(&skill.full_name) {
+        if self.reach.has(&skill.full_name) {
             Ok(())
         } else {
             Err(PortError::NotFound)
@@ -79,7 +103,8 @@ impl LimitedSkills {
         };
         let document = skill::load(content, skill.folder.file_name(), &mut Vec::new());
         if document.is_some_and(|document| document.name != skill.name) {
-            let why = format!("the token may not give `{}` another name", skill.full_name);
+            let (whose, name) = (self.reach.whose(), &skill.full_name);
+            let why = format!("{whose} doesn't let `{name}` have another name");
             return Err(PortError::OutOfReach(why));
         }
         Ok(())
@@ -188,13 +213,12 @@ impl SkillStore for LimitedSkills {
 /// Local folders of the same skills.
 pub(super) struct LimitedFolders {
     pub(super) folders: Arc<dyn Materialize>,
-    pub(super) names: Arc<[String]>,
+    pub(super) reach: SkillReach,
 }
 
 impl Materialize for LimitedFolders {
     fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
-        let mut names = self.names.iter();
-        if names.any(|reached| **reached == *skill.full_name) {
+        if self.reach.has(&skill.full_name) {
             self.folders.materialize(skill)
         } else {
             ready(Err(PortError::NotFound))
@@ -205,7 +229,7 @@ impl Materialize for LimitedFolders {
 /// Search of which the same skills are found alone.
 pub(super) struct LimitedSearch {
     pub(super) search: Arc<dyn SkillSearch>,
-    pub(super) names: Arc<[String]>,
+    pub(super) reach: SkillReach,
 }
 
 impl SkillSearch for LimitedSearch {
@@ -216,10 +240,9 @@ impl SkillSearch for LimitedSearch {
                 ..query.clone()
             };
             let mut answer = self.search.search(&wide).await?;
-            answer.hits.retain(|hit| {
-                let mut names = self.names.iter();
-                names.any(|reached| **reached == *hit.skill.full_name)
-            });
+            answer
+                .hits
+                .retain(|hit| self.reach.has(&hit.skill.full_name));
             answer.total = answer.hits.len();
             answer.hits.truncate(query.limit);
             Ok(answer)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::limited::{LimitedFolders, LimitedSearch, LimitedSkills};
+use super::limited::{LimitedFolders, LimitedSearch, LimitedSkills, SkillReach};
 use super::{
     Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, NoServers, Pending,
     PortError, Records, RunFolders, Sandbox, Servers, SkillSearch, SkillStore, Timestamp, ready,
@@ -88,25 +88,29 @@ impl Space {
         Self(Arc::new(parts))
     }
 
-    /// The same space, of which only the skills with these names are reachable, and no other servers.
+    /// The same space, of which only these skills are reachable; for a token, no other servers either.
     #[must_use]
-    pub fn limited_to(&self, names: &Arc<[String]>) -> Self {
-        let (names, parts) = (|| Arc::clone(names), (*self.0).clone());
+    pub fn limited_to(&self, reach: &SkillReach) -> Self {
+        let (reached, parts) = (|| reach.clone(), (*self.0).clone());
+        let servers = match reach {
+            SkillReach::Token(_) => Arc::new(NoServers),
+            SkillReach::Set(_) => parts.servers,
+        };
         Self::new(SpaceParts {
             skills: Arc::new(LimitedSkills {
                 skills: parts.skills,
-                names: names(),
+                reach: reached(),
                 last: Mutex::default(),
             }),
             search: Arc::new(LimitedSearch {
                 search: parts.search,
-                names: names(),
+                reach: reached(),
             }),
             materialize: Arc::new(LimitedFolders {
                 folders: parts.materialize,
-                names: names(),
+                reach: reached(),
             }),
-            servers: Arc::new(NoServers),
+            servers,
             ..parts
         })
     }

@@ -77,6 +77,7 @@ impl Identity {
             permissions: Permissions {
                 scopes: self.scopes.clone(),
                 skills: self.skills.as_deref().map(Arc::from),
+                set: None,
                 quota: self.quota,
                 credential: Some(format!("{kind}/{id}").into()),
             },

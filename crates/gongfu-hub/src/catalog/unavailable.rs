@@ -24,7 +24,14 @@ pub(super) async fn unavailable(
     }
     let statuses = space.servers().statuses().await.ok()?;
     let mut statuses = statuses.into_iter();
-    let status = statuses.find(|status| is_named(&status.connection.name, name))?;
+    let status = statuses.find(|status| {
+        let server = status.connection.name.as_str();
+        let id = name.replacen("__", ".", 1);
+        let id = id.strip_prefix("mcp.").unwrap_or(&id);
+        let set = permissions.set.as_ref();
+        is_named(&status.connection.name, name)
+            && set.is_none_or(|set| set.has_tool(server, &format!("mcp.{id}")))
+    })?;
     let has_account = space.has_account();
     // Users needn't know what the server's words name.
     let reason = status.reason.filter(|_| !has_account);

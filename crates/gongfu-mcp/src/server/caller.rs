@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::account::{Actor, Owner, Permissions, Role};
 use gongfu_core::registry::Identity;
+use gongfu_core::set::{CapabilitySet, SetChoice};
 use gongfu_hub::Profile;
 use rmcp::model::{ErrorData, Extensions, ProtocolVersion};
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 
 use super::Server;
-use crate::http::RequestedProfiles;
+use crate::http::{RequestedProfiles, RequestedSet};
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
@@ -46,9 +47,18 @@ impl Server {
             |client| format!("{} {}", client.name, client.version),
         );
         let client = client.chars().take(MAX_CLIENT).collect();
-        Actor {
-            session: self.session(context),
-            ..caller(&context.extensions, client)
+        let mut actor = caller(&context.extensions, client);
+        actor.session = self.session(context);
+        actor.permissions.set = self.set(&context.extensions);
+        actor
+    }
+
+    /// The set of a request: that of its address, else the server's.
+    fn set(&self, extensions: &Extensions) -> Option<Arc<CapabilitySet>> {
+        let parts = extensions.get::<http::request::Parts>();
+        match parts.and_then(|parts| parts.extensions.get::<RequestedSet>()) {
+            Some(asked) => Some(Arc::clone(&asked.0)),
+            None => self.settings.set.as_ref().map(SetChoice::set),
         }
     }
 

@@ -218,6 +218,7 @@ fn world() -> (Arc<MemorySpace>, Arc<Catalog>, Server) {
         version: "1".to_owned(),
         adopt: None,
         work: None,
+        set: None,
         roots: None,
     };
     let server = Server::new(Arc::clone(&catalog), settings);

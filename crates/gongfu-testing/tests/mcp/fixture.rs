@@ -122,6 +122,7 @@ pub(crate) fn connect(spaces: Arc<dyn Spaces>, profiles: &str) -> LocalClient {
             version: "1.0.0".to_owned(),
             adopt: None,
             work: None,
+            set: None,
             roots: None,
         },
     );

@@ -1,5 +1,6 @@
 //! `gongfu capability list|context`: everything that agents can use, and what a plan must heed.
 
+use gongfu_core::account::Actor;
 use gongfu_hub::capability::{HealthHint, PlanningHint};
 use gongfu_hub::{Capability, CapabilityContext, CapabilityKind, CapabilityQuery, ToolError};
 
@@ -8,6 +9,7 @@ use super::call_error::reported;
 use super::operate::person;
 use crate::cli::{CapabilityCommand, Common, Profiles};
 use crate::environment::Environment;
+use crate::sets;
 use crate::table::{clip, count, pad, width};
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
@@ -30,8 +32,8 @@ pub(crate) fn run(
                 kind: kind.as_deref().and_then(CapabilityKind::from_name),
                 ..CapabilityQuery::default()
             };
+            let actor = caller(&profiles, environment)?;
             let list = asked(&profiles, &common, environment, terminal, async |parts| {
-                let actor = person();
                 let all = parts.catalog.capabilities(query, &profiles.list, &actor);
                 Ok(all.await?.items)
             })?;
@@ -42,9 +44,10 @@ pub(crate) fn run(
             }
         }
         CapabilityCommand::Context { profiles, common } => {
+            let actor = caller(&profiles, environment)?;
             let context = asked(&profiles, &common, environment, terminal, async |parts| {
-                let (catalog, actor) = (&parts.catalog, person());
-                catalog.capability_context(&profiles.list, &actor).await
+                let asking = parts.catalog.capability_context(&profiles.list, &actor);
+                asking.await
             })?;
             if common.json {
                 terminal.json(&context)?;
@@ -54,6 +57,13 @@ pub(crate) fn run(
         }
     }
     Ok(Outcome::Good)
+}
+
+/// The person, working with the set that was chosen.
+fn caller(profiles: &Profiles, environment: &Environment) -> anyhow::Result<Actor> {
+    let home = wiring::home(environment)?;
+    let caller = sets::working_with(person(), profiles.set.as_deref(), &home)?;
+    Ok(caller)
 }
 
 /// Asks the catalog, once it has the tools of other servers.

@@ -13,6 +13,7 @@ use crate::cli::{Places, Profiles};
 use crate::client;
 use crate::environment::Environment;
 use crate::project::Workspace;
+use crate::sets;
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::{Terminal, plain};
@@ -25,6 +26,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home_of_server(environment)?;
+    let set = sets::choice(profiles.set.as_deref(), &home)?;
     let parts = wiring::parts_that_wait(FlagsOf::Client, environment, places, &profiles.mounts)?;
     parts.warn();
     let folder = parts.workspace.folder().display();
@@ -47,6 +49,7 @@ pub(crate) fn run(
         parts.catalog,
         Settings {
             profiles: profiles.list.clone(),
+            set,
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             adopt: Some(telemetry::adopt),

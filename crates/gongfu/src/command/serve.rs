@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use gongfu_core::port::{Clock, SkillStore};
 use gongfu_core::sandbox::Level;
+use gongfu_core::set::{SetChoice, Sets};
 use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
 use gongfu_library::watch::Limit;
@@ -26,6 +27,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::sets::{self, ConfiguredSets};
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
@@ -47,17 +49,8 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home_of_server(environment)?;
     let config = Config::read(&home)?;
-    let (from, of) = (
-        environment.listen.as_deref(),
-        config.server.listen.as_deref(),
-    );
-    let address = chosen(serving.listen.as_ref(), from, of)?.unwrap_or_default();
-    let (from, of) = (
-        environment.public_url.as_deref(),
-        config.server.public_url.as_deref(),
-    );
-    let public_url = chosen(serving.public_url.as_ref(), from, of)?;
-    check_reach(&address, public_url.as_ref(), serving.accounts)?;
+    let set = sets::choice(profiles.set.as_deref(), &home)?;
+    let (address, public_url) = reach(serving, environment, &config)?;
     let token = match address {
         Address::Tcp(_) if !serving.accounts => token(&home, public_url.is_some())?,
         _ => None,
@@ -121,6 +114,8 @@ pub(crate) fn run(
             profiles,
             parts,
             ServerParts {
+                sets: Arc::new(ConfiguredSets::new(&home)),
+                set,
                 listener,
                 public_url,
                 token,
@@ -151,6 +146,9 @@ pub(crate) fn run(
 
 /// The parts of a server, besides the parts of every gongfu.
 struct ServerParts {
+    sets: Arc<dyn Sets>,
+    /// The set of clients that name none.
+    set: Option<SetChoice>,
     listener: Listener,
     public_url: Option<PublicUrl>,
     token: Option<Token>,
@@ -160,6 +158,26 @@ struct ServerParts {
     metrics: Arc<Metrics>,
     accounts: Option<ApiParts>,
     sign_in: Option<OAuthParts>,
+}
+
+/// The address that it listens on, and the one that it is called by.
+fn reach(
+    serving: &Serving,
+    environment: &Environment,
+    config: &Config,
+) -> anyhow::Result<(Address, Option<PublicUrl>)> {
+    let (from, of) = (
+        environment.listen.as_deref(),
+        config.server.listen.as_deref(),
+    );
+    let address = chosen(serving.listen.as_ref(), from, of)?.unwrap_or_default();
+    let (from, of) = (
+        environment.public_url.as_deref(),
+        config.server.public_url.as_deref(),
+    );
+    let public_url = chosen(serving.public_url.as_ref(), from, of)?;
+    check_reach(&address, public_url.as_ref(), serving.accounts)?;
+    Ok((address, public_url))
 }
 
 /// Checks that only a server with accounts is reached by other machines, and that it has a name for them.
@@ -204,12 +222,14 @@ async fn serve(
     let settings = HttpSettings {
         hosts: gongfu_server::hosts(served.public_url.as_ref()),
         origins: gongfu_server::origins(served.public_url.as_ref()),
+        sets: Some(served.sets),
         ..HttpSettings::default()
     };
     let server = Server::new(
         Arc::clone(&parts.catalog),
         Settings {
             profiles: profiles.list.clone(),
+            set: served.set,
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             adopt: Some(telemetry::adopt),

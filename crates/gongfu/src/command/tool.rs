@@ -13,16 +13,17 @@ use crate::cli::ToolCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::{progress, wiring};
+use crate::{progress, sets, wiring};
 
 pub(crate) fn run(
     command: ToolCommand,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let actor = person();
+    let home = wiring::home(environment)?;
     match command {
         ToolCommand::List { profiles, common } => {
+            let actor = sets::working_with(person(), profiles.set.as_deref(), &home)?;
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
             let specs = runtime.block_on(async {
@@ -37,6 +38,7 @@ pub(crate) fn run(
             profiles,
             common,
         } => {
+            let actor = sets::working_with(person(), profiles.set.as_deref(), &home)?;
             let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
             runtime.block_on(parts.provide_servers())?;

@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::str::FromStr as _;
 
+use gongfu_core::set::CapabilitySet;
 use gongfu_server::{Address, PublicUrl};
 use serde::Serialize;
 use toml::Spanned;
@@ -156,13 +157,14 @@ impl Walk<'_> {
             (Kind::Truth, DeValue::Boolean(_))
             | (Kind::Number(_), DeValue::Integer(_))
             | (Kind::Text | Kind::Choice(_), DeValue::String(_)) => true,
-            (Kind::List, DeValue::Array(items)) => {
-                let mut items = items.iter();
-                items.all(|item| matches!(item.get_ref(), DeValue::String(_)))
-            }
+            (Kind::List, value) => is_list(value),
             (Kind::Table, DeValue::Table(items)) => {
                 let mut values = items.values();
                 values.all(|value| matches!(value.get_ref(), DeValue::String(_)))
+            }
+            (Kind::Lists, DeValue::Table(items)) => {
+                let mut values = items.values();
+                values.all(|value| is_list(value.get_ref()))
             }
             _ => false,
         };
@@ -172,6 +174,17 @@ impl Walk<'_> {
         }
         // A table may have a header of its own, and can't be anything but strings.
         if setting.kind == Kind::Table {
+            return;
+        }
+        if let (Kind::Lists, DeValue::Table(sets)) = (&setting.kind, value.get_ref()) {
+            for (name, members) in sets {
+                let members = texts(members.get_ref());
+                if let Err(why) = CapabilitySet::new(members) {
+                    let key = format!("{key}.{}", name.get_ref());
+                    let hint = format!("write {key} = [\"mcp.github\", \"skill.*\"]");
+                    self.add(&key, name.span(), format!("`{key}`: {why}"), hint);
+                }
+            }
             return;
         }
         let written = self.text.get(value.span()).unwrap_or_default();
@@ -215,6 +228,28 @@ impl Walk<'_> {
     }
 }
 
+/// Returns true for a list of texts.
+fn is_list(value: &DeValue<'_>) -> bool {
+    let DeValue::Array(items) = value else {
+        return false;
+    };
+    let mut items = items.iter();
+    items.all(|item| matches!(item.get_ref(), DeValue::String(_)))
+}
+
+/// The texts of a list.
+fn texts(list: &DeValue<'_>) -> Vec<String> {
+    let DeValue::Array(items) = list else {
+        return Vec::new();
+    };
+    let items = items.iter();
+    let texts = items.filter_map(|item| match item.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => None,
+    });
+    texts.collect()
+}
+
 fn example(kind: &Kind) -> String {
     match kind {
         Kind::Truth => "true".to_owned(),
@@ -223,5 +258,6 @@ fn example(kind: &Kind) -> String {
         Kind::Choice(choices) => format!("{:?}", choices.first().map_or("", String::as_str)),
         Kind::List => "[\"…\"]".to_owned(),
         Kind::Table => "{ \"…\" = \"…\" }".to_owned(),
+        Kind::Lists => "{ \"…\" = [\"…\"] }".to_owned(),
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
         let list: Value = list.parse().map_err(|_| wrong())?;
         return Ok(list);
     }
-    if let (Kind::Table, [table]) = (&setting.kind, words) {
+    if let (Kind::Table | Kind::Lists, [table]) = (&setting.kind, words) {
         let table: Value = table.parse().map_err(|_| wrong())?;
         return table.is_inline_table().then_some(table).ok_or_else(wrong);
     }
@@ -49,6 +49,7 @@ pub(super) fn hint(setting: &Setting) -> String {
         (Kind::Number(least), _) => Some((*least).max(1_024).to_string()),
         (Kind::Choice(choices), _) => choices.first().cloned(),
         (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
+        (Kind::Lists, _) => Some("'{ \"NAME\" = [\"VALUE\"] }'".to_owned()),
         (Kind::Text | Kind::List, _) => None,
     };
     match example {

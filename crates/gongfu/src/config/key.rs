@@ -60,6 +60,8 @@ pub(crate) enum Kind {
     List,
     /// A table from texts to texts.
     Table,
+    /// A table from texts to lists of texts.
+    Lists,
 }
 
 impl Kind {
@@ -75,6 +77,7 @@ impl Kind {
             }
             Self::List => "a list of strings".to_owned(),
             Self::Table => "a table of strings".to_owned(),
+            Self::Lists => "a table of lists of strings".to_owned(),
         }
     }
 }
@@ -196,7 +199,10 @@ fn kind(schema: &Value) -> Kind {
         Some("boolean") => Kind::Truth,
         Some("integer") => Kind::Number(schema.get("minimum").and_then(Value::as_i64).unwrap_or(0)),
         Some("array") => Kind::List,
-        Some("object") => Kind::Table,
+        Some("object") => match schema.pointer("/additionalProperties/type") {
+            Some(of_value) if of_value == "array" => Kind::Lists,
+            _ => Kind::Table,
+        },
         _ => Kind::Text,
     }
 }

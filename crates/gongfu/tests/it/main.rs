@@ -51,6 +51,9 @@ mod project;
 mod protocol;
 #[cfg(test)]
 mod run;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod sets;
 #[cfg(test)]
 mod site;
 #[cfg(target_os = "linux")]

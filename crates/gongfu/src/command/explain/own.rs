@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 53] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 54] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -31,6 +31,12 @@ pub(super) const OWN: [(&str, &str, &str, &str); 53] = [
         "A folder that was passed, or the folders of skills, don't exist.",
         "gongfu list --skills-dir ./nosuch",
         "Fix the path, or create the folder.",
+    ),
+    (
+        "SET_NOT_FOUND",
+        "The settings have no set of this name.",
+        "gongfu mcp --set nosuch",
+        "Use a name that the message lists, or add the set: `[sets]` in the settings, `review = [\"mcp.github\", \"skill.*\"]`.",
     ),
     (
         "UNKNOWN_SOURCE",
