@@ -32,6 +32,8 @@ pub use process::{Process, serve};
 
 /// The longest time that the process may take to start, on a machine that is busy: after it, servers run twice.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time until the process is started once more, where nobody listens yet; each further one is three times as long.
+const START_AGAIN: Duration = Duration::from_millis(250);
 /// The processes that are asked at most, where one ends after the other.
 const MAX_PROCESSES: usize = 3;
 
@@ -87,17 +89,18 @@ impl SharedServers {
     async fn line(&self) -> Option<Arc<Line>> {
         let deadline = Instant::now() + START_TIMEOUT;
         let mut pause = Duration::from_millis(5);
-        let mut is_started = false;
+        let (mut next_start, mut gap) = (Instant::now(), START_AGAIN);
         while !self.is_alone.load(Ordering::Relaxed) {
             if let Some(line) = self.existing().await {
                 return Some(line);
             }
-            let started = if is_started {
-                Ok(())
-            } else {
-                (self.address.start)()
-            };
-            is_started = true;
+            let mut started = Ok(());
+            if Instant::now() >= next_start {
+                // One that was started before may have found the place of a process that was about to end.
+                started = (self.address.start)();
+                next_start = Instant::now() + gap;
+                gap *= 3;
+            }
             if started.is_err() || Instant::now() > deadline {
                 let error = started.err();
                 tracing::warn!(?error, "no process for other servers: they run in this one");

@@ -284,6 +284,33 @@ fn clients_share_a_server_and_outlive_the_process_that_runs_it() {
 }
 
 #[test]
+fn process_that_runs_servers_is_started_again_where_the_last_one_was_slow_to_end() {
+    let fixture = fixture();
+    add(&fixture, "other", "none");
+    approve(&fixture, "other").good();
+    let mut client = server(&fixture);
+    assert_eq!(say(&mut client, "other__echo"), "hello");
+    end_shared(&fixture);
+    wait_until_gone(fixture.path("server.py").to_str().unwrap());
+    // One process at a time has the lock: the first that is started now ends at once.
+    let files = fixture.path("home/run").read_dir().unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let locks = paths.filter(|path| path.extension().is_some_and(|end| end == "lock"));
+    let held: Vec<_> = locks
+        .map(|path| std::fs::File::open(path).unwrap())
+        .collect();
+    assert!(!held.is_empty());
+    held.iter().for_each(|lock| lock.lock().unwrap());
+    let ending = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(600));
+        drop(held);
+    });
+    assert_eq!(say(&mut client, "other__echo"), "hello");
+    ending.join().unwrap();
+    assert_eq!(shared(&fixture).len(), 1);
+}
+
+#[test]
 fn connected_client_has_the_connections_that_are_declared_now() {
     let fixture = fixture();
     let mut client = server(&fixture);
