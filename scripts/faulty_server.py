@@ -84,6 +84,7 @@ def tools() -> list[dict[str, Any]]:
         tool("die", "Ends the process."),
         tool("pid", "Answers the number of the process."),
         tool("progress", "Tells its progress."),
+        tool("data", "Answers data without a text."),
         tool("trace", "Answers the trace that the call is part of."),
     ]
     if FAULT == "rename" and LISTS > 1:
@@ -121,6 +122,9 @@ def call(identifier: Any, params: dict[str, Any]) -> None:
         os._exit(3)
     elif name == "pid":
         text = str(os.getpid())
+    elif name == "data":
+        send({"jsonrpc": "2.0", "id": identifier, "result": {"content": [], "structuredContent": {"rows": 3}}})
+        return
     elif name == "trace":
         meta = params.get("_meta") or {}
         text = json.dumps([meta.get("traceparent"), meta.get("tracestate")])

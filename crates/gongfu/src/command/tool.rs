@@ -225,6 +225,9 @@ fn show(
         }
         Ok(result) => {
             let outcome = Outcome::of(!result.is_error);
+            if let (true, Some(data)) = (result.content.is_empty(), &result.structured_content) {
+                terminal.json(data)?;
+            }
             for content in result.content {
                 match content {
                     Content::Text { text } => {

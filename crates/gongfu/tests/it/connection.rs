@@ -117,6 +117,18 @@ fn nothing_is_started_or_offered_before_a_person_approves_it() {
 }
 
 #[test]
+fn commands_tell_what_there_is_to_tell() {
+    let fixture = fixture();
+    add(&fixture, "other", "none");
+    approve(&fixture, "other").good();
+    let data = fixture.gongfu(["tool", "call", "other__data"]).good();
+    assert_eq!(data.json(), json!({ "rows": 3 }));
+    let refused = fixture.gongfu(["connection", "login", "other"]).ends(2);
+    let why = "`other` is a program, which needs no sign-in";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+}
+
+#[test]
 fn another_command_needs_another_approval() {
     let fixture = fixture();
     add(&fixture, "other", "none");

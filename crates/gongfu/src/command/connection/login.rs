@@ -38,7 +38,12 @@ pub(super) fn login(
     let status = status(name, &operations, terminal)?;
     let port = match &status.connection.target {
         Target::Url(url) => url.client.as_ref().and_then(|client| client.port),
-        Target::Program(_) => None,
+        Target::Program(_) => {
+            let message = format!("`{}` is a program, which needs no sign-in", plain(name));
+            let hint =
+                "a server that needs one has an address; what a program needs is in its variables";
+            return Err(Failure::usage("INVALID_ARGUMENT", message, hint).into());
+        }
     };
     let bound = operations.wait(TcpListener::bind(("127.0.0.1", port.unwrap_or_default())));
     let listener = bound.ok_or_else(interrupted)?;
