@@ -40,7 +40,7 @@ from server import resident
 from stdio_client import GoneError, text
 
 # The tools of faulty_server.py.
-OWN = {"echo", "sleep", "fail", "die", "pid", "progress"}
+OWN = {"echo", "sleep", "fail", "die", "pid", "progress", "trace", "data"}
 # How long the good servers are measured before a fault, and at least with it.
 BEFORE, DURING = 2.0, 3.0
 # The most that a fault may slow the good servers down, by their median; not judged in short, where few calls are measured.
@@ -184,7 +184,7 @@ FAULTS = [
     Fault("crashes again and again", "exit-later", GONE, "DEAD", "it exited with code 4", set(), crash_loop, "(any)"),
     Fault("offers 1,000 tools", "huge-list 1000", "hello", "READY", tools=OWN | {f"tool_{n}" for n in range(1_000)}, is_approved_anew=True),
     Fault("offers 10,000 tools", "huge-list", "hello", "READY", tools=OWN | {f"tool_{n}" for n in range(10_000)}, is_approved_anew=True, memory=400, is_long=True),
-    Fault("offers none", "empty", "CONNECTION_NOT_APPROVED", "DEGRADED", "it doesn't offer `die`, `echo`, `fail` and 3 more", set()),
+    Fault("offers none", "empty", "CONNECTION_NOT_APPROVED", "DEGRADED", "it doesn't offer `data`, `die`, `echo` and 5 more", set()),
     Fault("two tools of one name", "twice", "CONNECTION_NOT_APPROVED", "DEGRADED", "it doesn't offer `echo`", OWN - {"echo"}),
     Fault("odd names of tools", "odd", "reached", "READY", tools=OWN | {"hidden", "no_schema_type", "(odd)"}, act=odd_names, is_approved_anew=True),
     Fault("a list without an end", "endless", GONE, "DEAD", "more than 2000 pages", set(), is_long=True),

@@ -45,6 +45,8 @@ pub struct Connection {
     pub safety: Option<Safety>,
     /// The only tools that are offered; `None` for all.
     pub tools: Option<Vec<String>>,
+    /// True if all clients of the person may use one server; else each has a server of its own.
+    pub is_shared: bool,
 }
 
 /// The way to a server.

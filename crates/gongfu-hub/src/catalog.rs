@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use gongfu_core::account::{Actor, Owner, Permissions, Scope};
 use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::library::{Library, Revision};
+use gongfu_core::library::Library;
 use gongfu_core::port::{PortError, SkillReach, Space, Spaces};
 use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
@@ -31,11 +31,13 @@ use crate::tool::ToolSpec;
 
 mod capability;
 mod name;
+mod request;
 mod script;
 mod snapshot;
 mod unavailable;
 
 pub use capability::CapabilityQuery;
+pub use request::{CatalogRevision, Request};
 use script::is_script;
 pub use snapshot::NameCollision;
 use snapshot::{SEARCH, Snapshot, is_many};
@@ -90,59 +92,6 @@ pub struct Catalog {
 
 /// The place in a trace of what runs now; `None` where nobody traces it.
 pub type CurrentTrace = fn() -> Option<TraceContext>;
-
-/// The state of everything that a client can see.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CatalogRevision {
-    /// The caller's library.
-    pub library: Revision,
-    /// The entries.
-    pub entries: u64,
-}
-
-/// A call as a surface makes it.
-pub struct Request<'a> {
-    /// The tools that the caller sees.
-    pub profiles: &'a [Profile],
-    /// The name of the tool.
-    pub name: &'a str,
-    /// The arguments.
-    pub arguments: Map<String, Value>,
-    /// The caller.
-    pub actor: &'a Actor,
-    /// The call that caused this one.
-    pub parent: Option<CallId>,
-    /// The tools that the caller's connection has had to do with, where there is a connection.
-    pub known: Option<Arc<KnownTools>>,
-    /// The place of the call in the caller's trace, where the caller named one.
-    pub trace: Option<TraceContext>,
-    /// Carries events to the caller.
-    pub events: Events,
-    /// Ends the call.
-    pub cancel: CancellationToken,
-}
-
-impl<'a> Request<'a> {
-    /// A call whose events nobody receives.
-    pub fn new(
-        profiles: &'a [Profile],
-        name: &'a str,
-        arguments: Map<String, Value>,
-        actor: &'a Actor,
-    ) -> Self {
-        Self {
-            profiles,
-            name,
-            arguments,
-            actor,
-            parent: None,
-            known: None,
-            trace: None,
-            events: Events::default(),
-            cancel: CancellationToken::new(),
-        }
-    }
-}
 
 impl Catalog {
     /// The catalog over these spaces. The observer sees every audit entry.

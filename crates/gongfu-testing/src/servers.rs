@@ -55,6 +55,7 @@ impl Servers for FakeServers {
                 }),
                 safety: None,
                 tools: None,
+                is_shared: true,
             },
             source: "/secret/connections.json".to_owned(),
             state: self.state,

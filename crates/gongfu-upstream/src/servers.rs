@@ -53,6 +53,17 @@ impl LocalServers {
         *self.version.borrow()
     }
 
+    /// Returns true if each client has a server of its own.
+    pub(crate) fn is_own(&self, name: &ConnectionName) -> bool {
+        let link = self.links.get(name);
+        link.is_some_and(|link| !link.connection().is_shared)
+    }
+
+    /// Returns true if there is such a connection.
+    pub(crate) fn has_own(&self) -> bool {
+        self.links.values().any(|link| !link.connection().is_shared)
+    }
+
     fn link(&self, name: &ConnectionName) -> Result<&Arc<Link>, PortError> {
         self.links.get(name).ok_or(PortError::NotFound)
     }

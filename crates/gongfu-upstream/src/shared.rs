@@ -70,6 +70,11 @@ impl SharedServers {
         }
     }
 
+    /// Returns true if a server is started here, for this client alone.
+    fn is_own(&self, name: &ConnectionName) -> bool {
+        self.local.is_own(name)
+    }
+
     /// The line to the process, if it runs.
     async fn existing(&self) -> Option<Arc<Line>> {
         if self.is_alone.load(Ordering::Relaxed) {
@@ -147,7 +152,9 @@ impl Servers for SharedServers {
             };
             for known in wire::decoded::<Vec<Status>>(&known?)? {
                 let mut all = all.iter_mut();
-                if let Some(status) = all.find(|status| status.connection.name == known.name) {
+                if let Some(status) = all.find(|status| status.connection.name == known.name)
+                    && status.connection.is_shared
+                {
                     known.fill(status);
                 }
             }
@@ -157,10 +164,17 @@ impl Servers for SharedServers {
 
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         Box::pin(async move {
-            match self.ask(Ask::Tools, Listeners::default()).await {
-                Some(tools) => wire::decoded(&tools?),
-                None => self.local.tools().await,
+            let Some(known) = self.ask(Ask::Tools, Listeners::default()).await else {
+                return self.local.tools().await;
+            };
+            let mut all: Vec<ServerTools> = wire::decoded(&known?)?;
+            if self.local.has_own() {
+                all.retain(|server| !self.is_own(&server.connection));
+                let own = self.local.tools().await?.into_iter();
+                all.extend(own.filter(|server| self.is_own(&server.connection)));
+                all.sort_by(|one, other| one.connection.cmp(&other.connection));
             }
+            Ok(all)
         })
     }
 
@@ -170,6 +184,9 @@ impl Servers for SharedServers {
     }
 
     fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
+        if self.is_own(name) {
+            return self.local.fetch(name, uri);
+        }
         Box::pin(async move {
             let ask = Ask::Fetch {
                 name: name.clone(),
@@ -199,6 +216,9 @@ impl Servers for SharedServers {
     }
 
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
+        if self.is_own(name) {
+            return self.local.discover(name);
+        }
         Box::pin(async move {
             let ask = Ask::Discover { name: name.clone() };
             match self.ask(ask, Listeners::default()).await {
@@ -218,6 +238,9 @@ impl Servers for SharedServers {
     }
 
     fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
+        if self.is_own(name) {
+            return self.local.sign_out(name);
+        }
         Box::pin(async move {
             let ask = Ask::SignOut { name: name.clone() };
             match self.ask(ask, Listeners::default()).await {
@@ -228,6 +251,9 @@ impl Servers for SharedServers {
     }
 
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
+        if self.is_own(&call.connection) {
+            return self.local.call(call);
+        }
         Box::pin(async move {
             let listeners = Listeners {
                 progress: Some(call.progress.clone()),

@@ -178,6 +178,7 @@ impl Reader<'_> {
             target: self.target(fields)?,
             safety: safety(fields)?,
             tools: names(fields, &["tools", "enabled_tools"])?,
+            is_shared: !says("shared", false),
             name,
         };
         Ok((connection, says("enabled", false) || says("disabled", true)))

@@ -86,6 +86,10 @@ pub(crate) enum ConnectionCommand {
     },
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that stands alone"
+)]
 #[derive(Debug, Args)]
 pub(crate) struct ConnectionAddArguments {
     /// Name of the connection: lower-case letters, digits, `-` and `_`
@@ -122,6 +126,9 @@ pub(crate) struct ConnectionAddArguments {
     /// Only tool that is offered (repeatable)
     #[arg(long = "tool", value_name = "TOOL")]
     pub(crate) tools: Vec<String>,
+    /// Start a server for each client, not one for all of yours
+    #[arg(long)]
+    pub(crate) not_shared: bool,
     /// Replace a connection of this name
     #[arg(long)]
     pub(crate) replace: bool,

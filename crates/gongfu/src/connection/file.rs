@@ -46,6 +46,9 @@ pub(crate) fn entry(connection: &Connection) -> Value {
     if let Some(tools) = &connection.tools {
         entry.insert("tools".to_owned(), json!(tools));
     }
+    if !connection.is_shared {
+        entry.insert("shared".to_owned(), json!(false));
+    }
     Value::Object(entry)
 }
 

@@ -40,6 +40,8 @@ struct Entry {
     safety: Option<Level>,
     /// The only tools that are offered.
     tools: Option<Vec<String>>,
+    /// Let all of your clients use one server. With `false` each client over standard input and output has its own.
+    shared: Option<bool>,
     /// Use it. A connection that isn't used stays in the file.
     enabled: Option<bool>,
 }
@@ -115,7 +117,7 @@ mod tests {
         let file = json!({ "connections": {
             "one": {
                 "command": "uvx", "args": ["mcp-server-git"], "env": { "A": "b" }, "workdir": "/tmp",
-                "sandbox": true, "safety": "HIGH", "tools": ["log"],
+                "sandbox": true, "safety": "HIGH", "tools": ["log"], "shared": false,
             },
             "three": {
                 "command": "uvx", "args": [],

@@ -296,6 +296,39 @@ fn clients_share_a_server_and_outlive_the_process_that_runs_it() {
 }
 
 #[test]
+fn server_that_is_not_shared_is_one_for_each_client() {
+    let fixture = fixture();
+    let script = fixture.path("server.py");
+    let script = script.to_str().unwrap();
+    let own = [
+        "connection",
+        "add",
+        "own",
+        "--not-shared",
+        "--",
+        "python3",
+        script,
+        "none",
+    ];
+    fixture.gongfu(own).good();
+    add(&fixture, "both", "none");
+    for name in ["own", "both"] {
+        approve(&fixture, name).good();
+    }
+    let file = fixture.read("home/connections.json");
+    assert!(file.contains("\"shared\": false"), "{file}");
+    let (mut one, mut two) = (server(&fixture), server(&fixture));
+    assert_eq!(say(&mut one, "both__pid"), say(&mut two, "both__pid"));
+    let first = say(&mut one, "own__pid");
+    assert_ne!(say(&mut two, "own__pid"), first);
+    assert_eq!(say(&mut one, "own__pid"), first);
+    assert!(sees(&mut one, "own__echo") && sees(&mut one, "both__echo"));
+    assert_eq!(one.close().code, Some(0));
+    assert_eq!(two.close().code, Some(0));
+    wait_until_gone(script);
+}
+
+#[test]
 fn process_that_runs_servers_is_started_again_where_the_last_one_was_slow_to_end() {
     let fixture = fixture();
     add(&fixture, "other", "none");
@@ -312,7 +345,9 @@ fn process_that_runs_servers_is_started_again_where_the_last_one_was_slow_to_end
         .map(|path| std::fs::File::open(path).unwrap())
         .collect();
     assert!(!held.is_empty());
-    held.iter().for_each(|lock| lock.lock().unwrap());
+    for lock in &held {
+        lock.lock().unwrap();
+    }
     let ending = thread::spawn(move || {
         thread::sleep(Duration::from_millis(600));
         drop(held);

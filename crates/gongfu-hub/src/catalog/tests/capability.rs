@@ -44,6 +44,7 @@ fn status(server: &ServerTools, state: State) -> ConnectionStatus {
             target,
             safety: None,
             tools: None,
+            is_shared: true,
         },
         source: String::new(),
         state,

@@ -124,6 +124,7 @@ fn connection(
         target,
         safety: safety.transpose()?,
         tools,
+        is_shared: !arguments.not_shared,
     })
 }
 
