@@ -180,9 +180,9 @@ impl Walk<'_> {
             for (name, members) in sets {
                 let members = texts(members.get_ref());
                 if let Err(why) = CapabilitySet::new(members) {
-                    let key = format!("{key}.{}", name.get_ref());
-                    let hint = format!("write {key} = [\"mcp.github\", \"skill.*\"]");
-                    self.add(&key, name.span(), format!("`{key}`: {why}"), hint);
+                    let name = (name.get_ref(), name.span());
+                    let hint = format!("write {} = [\"mcp.github\", \"skill.*\"]", name.0);
+                    self.add(key, name.1, format!("`{key}.{}`: {why}", name.0), hint);
                 }
             }
             return;

@@ -4,7 +4,7 @@ use gongfu_core::near;
 use schemars::schema_for;
 use serde_json::Value;
 
-use super::Config;
+use super::{Config, edit};
 use crate::failure::Failure;
 
 /// Names that other programs have for settings.
@@ -105,6 +105,11 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
             }
             _ if !section.is_empty() => {
                 format!("it is a section: name one of {}", section.join(", "))
+            }
+            _ if all.iter().any(|one| is_below(key, &one.key)) => {
+                let mut tables = all.iter().filter(|one| is_below(key, &one.key));
+                let hints = tables.next().map(edit::hint);
+                format!("write the whole table, {}", hints.unwrap_or_default())
             }
             Some(near) => format!("did you mean `{near}`? {list}"),
             None => {

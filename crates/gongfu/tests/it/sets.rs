@@ -123,6 +123,13 @@ fn set_that_is_not_there_or_not_well_is_told() {
     let list = ["tool", "list", "--set", "review", "--json"];
     let list = fixture.gongfu(list).good().json();
     assert_eq!(foreign(&json!({ "tools": list })), ["one__echo"]);
+    let one = ["config", "set", "sets.review", "[\"mcp.one\"]"];
+    let refused = fixture.gongfu(one).ends(1);
+    let way = "gongfu config set sets '{ \"NAME\" = [\"VALUE\"] }'";
+    assert!(refused.stderr.contains(way), "{}", refused.stderr);
+    let mistaken = ["config", "set", "sets", "{ review = [\"github\"] }"];
+    fixture.gongfu(mistaken).ends(1);
+    assert_eq!(fixture.read("home/config.toml"), SETS);
     fixture.write("home/config.toml", "[sets]\nreview = [\"github\"]\n");
     let refused = fixture.gongfu(["tool", "list"]).ends(1);
     let why = "`github` is not a member of a set";
