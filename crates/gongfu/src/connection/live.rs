@@ -29,6 +29,8 @@ pub(crate) struct LiveServers {
     home: Home,
     records: Arc<dyn Records>,
     current: Mutex<Current>,
+    /// Held by the one who looks at the files.
+    turn: tokio::sync::Mutex<()>,
     /// Counts the changes.
     version: watch::Sender<u64>,
 }
@@ -67,6 +69,7 @@ impl LiveServers {
                 servers: servers(environment, home, records, connections),
                 seen: 0,
             }),
+            turn: tokio::sync::Mutex::default(),
             version: watch::Sender::new(0),
         };
         (live, left_out)
@@ -97,6 +100,15 @@ impl LiveServers {
         current.seen = 0;
         drop(current);
         self.version.send_modify(|version| *version += 1);
+    }
+
+    /// Looks at the files again and again. Of all who wait for a change, one does.
+    async fn watch(&self) {
+        let _turn = self.turn.lock().await;
+        loop {
+            sleep(LOOK).await;
+            self.look();
+        }
     }
 
     /// The servers as the files have them now.
@@ -196,16 +208,10 @@ impl Servers for LiveServers {
                     let current = self.lock();
                     (Arc::clone(&current.servers), current.seen)
                 };
-                let mut change = servers.changed(seen);
-                loop {
-                    tokio::select! {
-                        seen = &mut change => {
-                            self.note(&servers, seen?);
-                            break;
-                        }
-                        _ = version.changed() => break,
-                        () = sleep(LOOK) => self.look(),
-                    }
+                tokio::select! {
+                    seen = servers.changed(seen) => self.note(&servers, seen?),
+                    _ = version.changed() => {}
+                    () = self.watch() => {}
                 }
             }
         })
