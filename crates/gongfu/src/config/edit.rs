@@ -15,7 +15,7 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
     let key = &setting.key;
     let wrong = || {
         let message = format!("`{key}` must be {}", setting.kind.about());
-        let hint = hint(setting);
+        let hint = setting.hint();
         Failure::new("CONFIG_VALUE", message, hint)
     };
     if let (Kind::List, [list]) = (&setting.kind, words)
@@ -36,25 +36,6 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
         (Kind::Number(_), [word]) => word.parse::<i64>().map(Value::from).map_err(|_| wrong()),
         (Kind::Text | Kind::Choice(_), [word]) => Ok(Value::from(word.as_str())),
         _ => Err(wrong()),
-    }
-}
-
-/// The command that gives a setting a value that it can have.
-pub(super) fn hint(setting: &Setting) -> String {
-    let key = &setting.key;
-    let example = match (&setting.kind, key.as_str()) {
-        (_, "server.listen") => Some("127.0.0.1:8080".to_owned()),
-        (_, "server.public_url") => Some("https://skills.example.com".to_owned()),
-        (Kind::Truth, _) => Some("true".to_owned()),
-        (Kind::Number(least), _) => Some((*least).max(1_024).to_string()),
-        (Kind::Choice(choices), _) => choices.first().cloned(),
-        (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
-        (Kind::Lists, _) => Some("'{ \"NAME\" = [\"VALUE\"] }'".to_owned()),
-        (Kind::Text | Kind::List, _) => None,
-    };
-    match example {
-        Some(example) => format!("such as `gongfu config set {key} {example}`"),
-        None => format!("see it with `gongfu config get {key}`"),
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn write(
             .iter()
             .find(|one| one.key.as_deref() == Some(&setting.key));
         if let (Some(mistake), Some(_)) = (of_key, value) {
-            let hint = edit::hint(setting);
+            let hint = setting.hint();
             return Err(Failure::new("CONFIG_VALUE", &mistake.message, hint));
         }
         if edited == text {

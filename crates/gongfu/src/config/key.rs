@@ -4,7 +4,7 @@ use gongfu_core::near;
 use schemars::schema_for;
 use serde_json::Value;
 
-use super::{Config, edit};
+use super::Config;
 use crate::failure::Failure;
 
 /// Names that other programs have for settings.
@@ -82,6 +82,27 @@ impl Kind {
     }
 }
 
+impl Setting {
+    /// The command that gives it a value that it can have.
+    pub(crate) fn hint(&self) -> String {
+        let key = &self.key;
+        let example = match (&self.kind, key.as_str()) {
+            (_, "server.listen") => Some("127.0.0.1:8080".to_owned()),
+            (_, "server.public_url") => Some("https://skills.example.com".to_owned()),
+            (Kind::Truth, _) => Some("true".to_owned()),
+            (Kind::Number(least), _) => Some((*least).max(1_024).to_string()),
+            (Kind::Choice(choices), _) => choices.first().cloned(),
+            (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
+            (Kind::Lists, _) => Some("'{ \"NAME\" = [\"VALUE\"] }'".to_owned()),
+            (Kind::Text | Kind::List, _) => None,
+        };
+        match example {
+            Some(example) => format!("such as `gongfu config set {key} {example}`"),
+            None => format!("see it with `gongfu config get {key}`"),
+        }
+    }
+}
+
 /// Every setting, in the order of the schema.
 pub(crate) fn settings() -> Vec<Setting> {
     let schema = schema_for!(Config).to_value();
@@ -108,7 +129,7 @@ pub(crate) fn setting<'s>(all: &'s [Setting], key: &str) -> Result<&'s Setting, 
             }
             _ if all.iter().any(|one| is_below(key, &one.key)) => {
                 let mut tables = all.iter().filter(|one| is_below(key, &one.key));
-                let hints = tables.next().map(edit::hint);
+                let hints = tables.next().map(Setting::hint);
                 format!("write the whole table, {}", hints.unwrap_or_default())
             }
             Some(near) => format!("did you mean `{near}`? {list}"),
