@@ -373,7 +373,7 @@ impl Catalog {
             space,
             entry: Arc::clone(&entry.spec().name),
             arguments: Arc::new(request.arguments),
-            trace: (self.current_trace)().or(request.trace),
+            trace: self.trace_of(entry.spec(), request.trace),
             events: request.events,
             cancel: request.cancel,
             form,
@@ -483,6 +483,12 @@ impl Catalog {
         let uris = uris.iter();
         uris.filter_map(|uri| Some((uri.clone(), view.fingerprint(uri)?)))
             .collect()
+    }
+
+    /// The place in a trace that a call's server is told; other calls tell nobody.
+    fn trace_of(&self, spec: &ToolSpec, asked: Option<TraceContext>) -> Option<TraceContext> {
+        let told = || (self.current_trace)().or(asked);
+        spec.is_foreign().then(told).flatten()
     }
 
     fn next_id(&self) -> CallId {

@@ -70,11 +70,6 @@ impl SharedServers {
         }
     }
 
-    /// Returns true if a server is started here, for this client alone.
-    fn is_own(&self, name: &ConnectionName) -> bool {
-        self.local.is_own(name)
-    }
-
     /// The line to the process, if it runs.
     async fn existing(&self) -> Option<Arc<Line>> {
         if self.is_alone.load(Ordering::Relaxed) {
@@ -169,9 +164,9 @@ impl Servers for SharedServers {
             };
             let mut all: Vec<ServerTools> = wire::decoded(&known?)?;
             if self.local.has_own() {
-                all.retain(|server| !self.is_own(&server.connection));
+                all.retain(|server| !self.local.is_own(&server.connection));
                 let own = self.local.tools().await?.into_iter();
-                all.extend(own.filter(|server| self.is_own(&server.connection)));
+                all.extend(own.filter(|server| self.local.is_own(&server.connection)));
                 all.sort_by(|one, other| one.connection.cmp(&other.connection));
             }
             Ok(all)
@@ -184,7 +179,7 @@ impl Servers for SharedServers {
     }
 
     fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
-        if self.is_own(name) {
+        if self.local.is_own(name) {
             return self.local.fetch(name, uri);
         }
         Box::pin(async move {
@@ -216,7 +211,7 @@ impl Servers for SharedServers {
     }
 
     fn discover<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, Discovery> {
-        if self.is_own(name) {
+        if self.local.is_own(name) {
             return self.local.discover(name);
         }
         Box::pin(async move {
@@ -238,7 +233,7 @@ impl Servers for SharedServers {
     }
 
     fn sign_out<'a>(&'a self, name: &'a ConnectionName) -> Pending<'a, bool> {
-        if self.is_own(name) {
+        if self.local.is_own(name) {
             return self.local.sign_out(name);
         }
         Box::pin(async move {
@@ -251,7 +246,7 @@ impl Servers for SharedServers {
     }
 
     fn call(&self, call: ServerCall) -> Pending<'_, ServerAnswer> {
-        if self.is_own(&call.connection) {
+        if self.local.is_own(&call.connection) {
             return self.local.call(call);
         }
         Box::pin(async move {

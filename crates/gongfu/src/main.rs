@@ -23,6 +23,7 @@ mod report;
 mod sandbox;
 mod sets;
 mod signal;
+mod stamp;
 mod table;
 mod telemetry;
 mod terminal;

@@ -1,8 +1,6 @@
 //! The sets of the settings file, as it is now.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use gongfu_core::account::Actor;
 use gongfu_core::set::{CapabilitySet, SetChoice, Sets};
@@ -10,17 +8,16 @@ use gongfu_files::Home;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::stamp::FileStamp;
 use crate::terminal::plain;
 
 /// The sets of the settings file: an edit of it holds from the next request on.
 #[derive(Debug)]
 pub(crate) struct ConfiguredSets {
     home: Home,
-    last: Mutex<Option<(Version, SetList)>>,
+    last: Mutex<Option<(Option<FileStamp>, SetList)>>,
 }
 
-/// The state of the file.
-type Version = Option<(u64, SystemTime)>;
 /// The sets by name, or why there are none.
 type SetList = Result<Vec<(String, Arc<CapabilitySet>)>, String>;
 
@@ -39,26 +36,17 @@ impl ConfiguredSets {
         let sets = sets.map(|(name, members)| Ok((name, Arc::new(CapabilitySet::new(members)?))));
         sets.collect()
     }
-
-    fn now(&self) -> SetList {
-        let path: PathBuf = self.home.config();
-        let file = std::fs::metadata(path).ok();
-        let version = file.and_then(|file| Some((file.len(), file.modified().ok()?)));
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((known, sets)) if *known == version => sets.clone(),
-            _ => {
-                let found = self.read();
-                *last = Some((version, found.clone()));
-                found
-            }
-        }
-    }
 }
 
 impl Sets for ConfiguredSets {
     fn find(&self, name: &str) -> Result<Arc<CapabilitySet>, String> {
-        let all = self.now()?;
+        let stamp = FileStamp::of(&self.home.config());
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(known, _)| *known != stamp) {
+            *last = None;
+        }
+        let (_, all) = last.get_or_insert_with(|| (stamp, self.read()));
+        let all = all.as_ref().map_err(String::clone)?;
         if let Some((_, set)) = all.iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(set));
         }
@@ -80,11 +68,10 @@ pub(crate) fn choice(name: Option<&str>, home: &Home) -> Result<Option<SetChoice
         return Ok(None);
     };
     let sets: Arc<dyn Sets> = Arc::new(ConfiguredSets::new(home));
-    let found = sets.find(name).map_err(|why| {
+    if let Err(why) = sets.find(name) {
         let hint = "name a set of `[sets]`; `gongfu config show` lists them";
-        Failure::usage("SET_NOT_FOUND", why, hint)
-    });
-    found?;
+        return Err(Failure::usage("SET_NOT_FOUND", why, hint));
+    }
     let name = name.to_owned();
     Ok(Some(SetChoice { sets, name }))
 }

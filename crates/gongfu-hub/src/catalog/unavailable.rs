@@ -2,7 +2,7 @@
 
 use gongfu_core::account::{Actor, Scope};
 use gongfu_core::capability::Access;
-use gongfu_core::connection::{ConnectionName, State};
+use gongfu_core::connection::{ConnectionName, State, permission};
 use gongfu_core::port::{PortError, Space};
 
 use crate::error::ToolError;
@@ -25,12 +25,12 @@ pub(super) async fn unavailable(
     let statuses = space.servers().statuses().await.ok()?;
     let mut statuses = statuses.into_iter();
     let status = statuses.find(|status| {
-        let server = status.connection.name.as_str();
-        let id = name.replacen("__", ".", 1);
-        let id = id.strip_prefix("mcp.").unwrap_or(&id);
-        let set = permissions.set.as_ref();
-        is_named(&status.connection.name, name)
-            && set.is_none_or(|set| set.has_tool(server, &format!("mcp.{id}")))
+        let connection = &status.connection.name;
+        let (tool, set) = (tool_of(connection, name), permissions.set.as_ref());
+        tool.is_some_and(|tool| {
+            let permission = permission(connection, tool);
+            set.is_none_or(|set| set.has_tool(connection.as_str(), &permission))
+        })
     })?;
     let has_account = space.has_account();
     // Users needn't know what the server's words name.
@@ -45,13 +45,12 @@ pub(super) async fn unavailable(
     Some(Problem::of_server(connection, &why, has_account).error())
 }
 
-/// Returns true if a name is one of a tool of this connection, for clients or as an id.
-fn is_named(connection: &ConnectionName, name: &str) -> bool {
-    let id = name.strip_prefix("mcp.");
-    let (rest, separator) = match id {
+/// The tool of this connection that a name is for, as clients write it or as an id.
+fn tool_of<'n>(connection: &ConnectionName, name: &'n str) -> Option<&'n str> {
+    let (rest, separator) = match name.strip_prefix("mcp.") {
         Some(id) => (id, "."),
         None => (name, "__"),
     };
-    let rest = rest.strip_prefix(connection.as_str());
-    rest.is_some_and(|rest| rest.starts_with(separator))
+    rest.strip_prefix(connection.as_str())?
+        .strip_prefix(separator)
 }

@@ -1,10 +1,9 @@
 //! The servers of the local person's connections, as the files declare them now.
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
@@ -19,6 +18,7 @@ use tokio::time::sleep;
 use super::servers::{address, local, name};
 use super::{Connections, connections};
 use crate::environment::Environment;
+use crate::stamp::FileStamp;
 
 /// The time between two looks at the files while somebody waits for a change.
 const LOOK: Duration = Duration::from_secs(2);
@@ -45,8 +45,8 @@ struct Current {
     seen: u64,
 }
 
-/// The files of connections: their identities, sizes and times.
-type Files = Vec<(PathBuf, Option<(u64, u64, SystemTime)>)>;
+/// The files of connections, and their states.
+type Files = Vec<(Option<FileStamp>, PathBuf)>;
 
 impl LiveServers {
     /// The servers of the connections that are declared now, and what is left out of the files.
@@ -161,12 +161,7 @@ fn files(environment: &Environment, home: &Home) -> Files {
         paths.push(folder.clone());
     }
     let paths = paths.into_iter();
-    let all = paths.map(|path| {
-        let file = std::fs::metadata(&path).ok();
-        let state = file.and_then(|file| Some((file.ino(), file.len(), file.modified().ok()?)));
-        (path, state)
-    });
-    all.collect()
+    paths.map(|path| (FileStamp::of(&path), path)).collect()
 }
 
 /// The paths in a folder, sorted.

@@ -54,6 +54,9 @@ mod run;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod sets;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod shared_servers;
 #[cfg(test)]
 mod site;
 #[cfg(target_os = "linux")]
