@@ -3,6 +3,7 @@
 //! Starts nothing and connects to nothing; [`crate::port::Servers`] does.
 
 mod confinement;
+mod content;
 mod definition;
 mod health;
 mod name;
@@ -21,9 +22,10 @@ use serde_json::{Value, json};
 use secret::{is_rotated, is_secret};
 
 pub use confinement::{Confinement, sandbox_folder};
+pub use content::{ServerContent, entry_text, full_uri, split_full_uri};
 pub use definition::{Definition, Difference, MAX_DEFINITION};
 pub use health::{Fault, Health, Outcome, State};
-pub use name::{ConnectionName, ConnectionNameError, permission, wire_name};
+pub use name::{ConnectionName, ConnectionNameError, SEPARATOR, permission, wire_name};
 pub use pin::{ConnectionPin, PinnedTool, Verdict};
 pub use reading::{Entry, FileKind, Mistake, Reading, read};
 pub use skill::{LeftOut, OfferedFile, OfferedSkill, SkillList, SkillOffer, same_fields};

@@ -1,7 +1,8 @@
 //! The records of pins: one for each connection that a person approved.
 
 use crate::connection::{
-    Connection, ConnectionName, ConnectionPin, Definition, OfferedSkill, PinnedTool, SkillPin,
+    Connection, ConnectionName, ConnectionPin, Definition, OfferedSkill, PinnedTool, ServerContent,
+    SkillPin,
 };
 use crate::port::{
     PortError, RecordKey, Records, Timestamp, Version, read_newer_record, read_record,
@@ -100,11 +101,40 @@ pub async fn end_skills(
     update_record(records, &key, |known: &mut SkillPin| known.end(offered)).await
 }
 
+/// Reads the prompts and resources that a server listed last, with their version; `None` where that is the known one.
+///
+/// # Errors
+/// The record can't be read.
+pub async fn read_newer_content(
+    records: &dyn Records,
+    name: &ConnectionName,
+    known: Option<&Version>,
+) -> Result<Option<(ServerContent, Option<Version>)>, PortError> {
+    read_newer_record(records, &content_key(name)?, known).await
+}
+
+/// Notes the prompts and resources that a server lists now.
+///
+/// # Errors
+/// The record can't be read or written.
+pub async fn note_content(
+    records: &dyn Records,
+    name: &ConnectionName,
+    content: &ServerContent,
+) -> Result<(), PortError> {
+    let key = content_key(name)?;
+    update_record(records, &key, |known: &mut ServerContent| {
+        *known = content.clone();
+    })
+    .await
+}
+
 /// Removes the approvals of a connection; answers whether there was one.
 ///
 /// # Errors
 /// A record can't be read or removed.
 pub async fn remove(records: &dyn Records, name: &ConnectionName) -> Result<bool, PortError> {
+    remove_record(records, content_key(name)?).await?;
     let had_skills = remove_record(records, skill_key(name)?).await?;
     Ok(remove_record(records, key(name)?).await? || had_skills)
 }
@@ -119,6 +149,10 @@ async fn remove_record(records: &dyn Records, key: RecordKey) -> Result<bool, Po
 
 fn key(name: &ConnectionName) -> Result<RecordKey, PortError> {
     Ok(RecordKey::new(format!("connections/{name}"))?)
+}
+
+fn content_key(name: &ConnectionName) -> Result<RecordKey, PortError> {
+    Ok(RecordKey::new(format!("connection-content/{name}"))?)
 }
 
 fn skill_key(name: &ConnectionName) -> Result<RecordKey, PortError> {

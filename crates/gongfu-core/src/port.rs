@@ -44,7 +44,8 @@ pub use records::{
 pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use servers::{
     Asker, ConnectionStatus, Discovery, NoServers, Process, ProcessSpec, Processes, Progress,
-    ProgressListener, ServerAnswer, ServerCall, ServerSkills, ServerTools, Servers, SignIn,
+    ProgressListener, ServerAnswer, ServerCall, ServerContents, ServerMethod, ServerReply,
+    ServerRequest, ServerSkills, ServerTools, Servers, SignIn,
 };
 pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore, TextIndex};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};

@@ -30,6 +30,7 @@ use crate::surface::view;
 use crate::tool::ToolSpec;
 
 mod capability;
+mod content;
 mod name;
 mod request;
 mod script;
@@ -37,6 +38,7 @@ mod snapshot;
 mod unavailable;
 
 pub use capability::CapabilityQuery;
+pub use content::ContentList;
 pub use request::{CatalogRevision, Request};
 use script::is_script;
 pub use snapshot::NameCollision;

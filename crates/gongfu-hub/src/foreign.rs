@@ -1,5 +1,6 @@
 //! Tools of other MCP servers as entries of the catalog.
 
+pub(crate) mod content;
 mod large;
 
 use std::sync::Arc;

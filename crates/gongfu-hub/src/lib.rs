@@ -41,11 +41,12 @@ pub mod writing;
 pub use call::{Call, Event, EventSink, Events, Question};
 pub use capability::{Capability, CapabilityContext, CapabilityKind};
 pub use catalog::{
-    CapabilityQuery, Catalog, CatalogRevision, Fingerprints, NameCollision, Request,
+    CapabilityQuery, Catalog, CatalogRevision, ContentList, Fingerprints, NameCollision, Request,
 };
 pub use directory::KnownTools;
 pub use error::ToolError;
 pub use error_code::ErrorCode;
+pub use foreign::content::{ContentEntry, ContentRequest};
 pub use gate::{AuditObserver, Quota};
 pub use instructions::InstructionRoom;
 pub use output::{Content, ToolResult};

@@ -36,6 +36,7 @@ mod call;
 mod caller;
 mod capability;
 mod change;
+mod content;
 mod operation;
 mod progress;
 mod prompt;
@@ -354,8 +355,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        operation::whole("resources/templates/list", request)?;
-        Ok(resource::templates(&context))
+        shown(resource::templates(self, request, &context).await)
     }
 
     async fn read_resource(

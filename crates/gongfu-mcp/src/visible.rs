@@ -84,6 +84,7 @@ results!(
     GetSkillResult,
     InitializeResult,
     ListPromptsResult,
+    ListResourceTemplatesResult,
     ListResourcesResult,
     ListSkillsResult,
     ListToolsResult,

@@ -31,6 +31,8 @@ struct ClientState {
     tools: Notify,
     /// Tells that the list of resources changed, and with it perhaps the skills.
     resources: Notify,
+    /// Tells that the list of prompts changed.
+    prompts: Notify,
 }
 
 /// A listener of progress, until it is dropped.
@@ -118,6 +120,16 @@ impl Client {
     pub(crate) fn resources_change(&self) {
         self.state.resources.notify_one();
     }
+
+    /// Waits until the list of prompts changed.
+    pub(crate) async fn prompts_changed(&self) {
+        self.state.prompts.notified().await;
+    }
+
+    /// Tells that the list of prompts changed.
+    pub(crate) fn prompts_change(&self) {
+        self.state.prompts.notify_one();
+    }
 }
 
 impl ClientHandler for Client {
@@ -161,6 +173,10 @@ impl ClientHandler for Client {
                 message: progress.message,
             });
         }
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.prompts_change();
     }
 
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {

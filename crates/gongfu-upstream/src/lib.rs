@@ -5,6 +5,7 @@
 
 mod call;
 mod client;
+mod content;
 mod convert;
 mod link;
 mod message_limit;

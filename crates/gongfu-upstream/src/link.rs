@@ -1,5 +1,6 @@
 //! A connection: starts its server when it is needed, watches over it, and starts it again.
 
+mod content;
 mod skill;
 
 use std::collections::HashSet;
@@ -14,6 +15,7 @@ use gongfu_core::port::{ConnectionStatus, Discovery, PortError, ServerAnswer, Se
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
+use self::content::LastContent;
 use self::skill::{LastSkills, with_changed_skills};
 use crate::call::CallError;
 use crate::room::{Guest, Place};
@@ -52,6 +54,7 @@ pub(crate) struct Link {
     /// All that decided which tools were listed last.
     seen: Mutex<Option<News>>,
     skills: Mutex<Option<LastSkills>>,
+    content: Mutex<LastContent>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
@@ -70,6 +73,7 @@ impl Link {
             version,
             seen: Mutex::default(),
             skills: Mutex::default(),
+            content: Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
@@ -106,8 +110,9 @@ impl Link {
 
     /// Notices what a person approved in another process.
     pub(crate) async fn look(&self) {
-        // What is new in it is told by that.
+        // Both tell of what is new.
         let _ = self.skill_pin().await;
+        let _ = self.noted_content().await;
         let Ok(now) = self.upstream.pin().await else {
             return;
         };
@@ -397,6 +402,7 @@ impl Link {
         // A person may have approved something since the last look.
         self.update(|health| health.listed(&verdict));
         let (skills, skill_verdict) = self.discover_skills(&session).await?;
+        self.list_content(&session).await;
         let (server, protocol) = session.server();
         let offered = session.offered.borrow().clone();
         Ok(Discovery {
@@ -523,6 +529,7 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
     let mut closing = link.closing.subscribe();
     // They may have changed while it didn't run.
     session.service.service().resources_change();
+    session.service.service().prompts_change();
     let end = loop {
         tokio::select! {
             end = session.ended() => break Some(end),
@@ -540,7 +547,11 @@ async fn watch_over(link: Arc<Link>, session: Arc<Session>) {
                 link.update(|health| health.listed(&verdict));
                 link.version.send_modify(|version| *version += 1);
             }
-            () = session.service.service().resources_changed() => link.skills_changed(&session).await,
+            () = session.service.service().resources_changed() => {
+                link.skills_changed(&session).await;
+                link.list_content(&session).await;
+            }
+            () = session.service.service().prompts_changed() => link.list_content(&session).await,
             () = sleep(PROBE_INTERVAL) => {
                 link.look().await;
                 if link.unused() > IDLE {

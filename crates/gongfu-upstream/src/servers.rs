@@ -7,8 +7,8 @@ use std::time::Duration;
 use gongfu_core::capability::Safety;
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerSkills,
-    ServerTools, Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerContents,
+    ServerReply, ServerRequest, ServerSkills, ServerTools, Servers, SignIn,
 };
 use tokio::sync::watch;
 
@@ -128,6 +128,28 @@ impl Servers for LocalServers {
 
     fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
         Box::pin(async move { self.link(name)?.fetch(uri).await })
+    }
+
+    fn contents(&self) -> Pending<'_, Vec<ServerContents>> {
+        Box::pin(async move {
+            let mut all = Vec::new();
+            for (name, link) in &self.links {
+                let content = link.content().await?;
+                if !content.is_empty() {
+                    all.push(ServerContents {
+                        connection: name.clone(),
+                        target: link.connection().target.digest(),
+                        safety: link.connection().safety.unwrap_or(self.default_safety),
+                        content,
+                    });
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn request(&self, request: ServerRequest) -> Pending<'_, ServerReply> {
+        Box::pin(async move { self.link(&request.connection)?.request(request).await })
     }
 
     fn changed(&self, since: u64) -> Pending<'_, u64> {

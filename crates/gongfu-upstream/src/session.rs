@@ -269,8 +269,11 @@ impl Session {
         let peer = self.service.peer().clone();
         let client = self.service.service().clone();
         let mut filter = SubscriptionFilter::builder().tools_list_changed();
-        if self.has_skills() {
+        if self.has_skills() || self.has_resources() {
             filter = filter.resources_list_changed();
+        }
+        if self.has_prompts() {
+            filter = filter.prompts_list_changed();
         }
         tokio::spawn(async move {
             let Ok(mut subscription) = peer.listen(filter.build()).await else {
@@ -281,6 +284,7 @@ impl Session {
                     ServerNotification::ResourceListChangedNotification(_) => {
                         client.resources_change();
                     }
+                    ServerNotification::PromptListChangedNotification(_) => client.prompts_change(),
                     _ => client.tools_change(),
                 }
             }

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerSkills,
-    ServerTools, Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, PortError, ServerAnswer, ServerCall, ServerContents,
+    ServerReply, ServerRequest, ServerSkills, ServerTools, Servers, SignIn,
 };
 use serde_json::value::RawValue;
 use tokio::net::UnixStream;
@@ -190,6 +190,24 @@ impl Servers for SharedServers {
             match self.ask(ask, Listeners::default()).await {
                 Some(file) => Ok(wire::decoded::<wire::Bytes>(&file?)?.into()),
                 None => self.local.fetch(name, uri).await,
+            }
+        })
+    }
+
+    fn contents(&self) -> Pending<'_, Vec<ServerContents>> {
+        // They are in a record, which the process keeps.
+        self.local.contents()
+    }
+
+    fn request(&self, request: ServerRequest) -> Pending<'_, ServerReply> {
+        if self.local.is_own(&request.connection) {
+            return self.local.request(request);
+        }
+        Box::pin(async move {
+            let ask = Ask::Request(request.clone());
+            match self.ask(ask, Listeners::default()).await {
+                Some(reply) => wire::decoded(&reply?),
+                None => self.local.request(request).await,
             }
         })
     }

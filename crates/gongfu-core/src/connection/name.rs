@@ -14,7 +14,7 @@ const MAX_WIRE: usize = 64;
 /// The digits that tell two shortened names apart.
 const DIGITS: usize = 8;
 /// Stands between the name of a connection and that of its tool.
-const SEPARATOR: &str = "__";
+pub const SEPARATOR: &str = "__";
 
 /// The name of a connection: 1 to 32 lower-case ASCII letters, digits, `-` or single `_`, of which the first and the
 /// last are letters or digits.

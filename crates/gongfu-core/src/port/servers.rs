@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::Pending;
 use crate::capability::Safety;
 use crate::connection::{
-    Confinement, Connection, ConnectionName, Definition, PinnedSkill, SkillOffer, SkillPin,
-    SkillVerdict, State, Target, Verdict,
+    Confinement, Connection, ConnectionName, Definition, PinnedSkill, ServerContent, SkillOffer,
+    SkillPin, SkillVerdict, State, Target, Verdict,
 };
 use crate::skill::Digest;
 use crate::trace::TraceContext;
@@ -65,6 +65,63 @@ pub struct ServerTools {
     pub safety: Safety,
     /// The definitions, as a person approved them.
     pub definitions: Vec<Definition>,
+}
+
+/// The prompts and resources of a connection.
+#[derive(Debug, Clone)]
+pub struct ServerContents {
+    /// The connection.
+    pub connection: ConnectionName,
+    /// The digest of its command or address.
+    pub target: Digest,
+    /// The safety level that the person, or the default, gives it.
+    pub safety: Safety,
+    /// The lists.
+    pub content: Arc<ServerContent>,
+}
+
+/// A method of MCP by which a server gives a prompt or a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerMethod {
+    /// `prompts/get`.
+    GetPrompt,
+    /// `resources/read`.
+    ReadResource,
+    /// `completion/complete`.
+    Complete,
+}
+
+impl ServerMethod {
+    /// The method as MCP names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GetPrompt => "prompts/get",
+            Self::ReadResource => "resources/read",
+            Self::Complete => "completion/complete",
+        }
+    }
+}
+
+/// A request for a prompt or a resource of another server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerRequest {
+    /// The connection.
+    pub connection: ConnectionName,
+    /// The method.
+    pub method: ServerMethod,
+    /// Its parameters, as MCP writes them.
+    pub params: Map<String, Value>,
+}
+
+/// The reply of a server to a [`ServerRequest`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerReply {
+    /// The result, as MCP writes it.
+    Result(Value),
+    /// The server refuses, in its words.
+    Refusal(String),
 }
 
 /// The tools that a server offers now, beside what a person approved.
@@ -152,7 +209,20 @@ pub trait Servers: Send + Sync {
         super::ready(Err(super::PortError::NotFound))
     }
 
-    /// Waits until [`Servers::tools`] or [`Servers::skills`] may answer something else than at the number `since`; answers the new number.
+    /// The prompts and resources of the approved connections, as their servers listed them last. Starts nothing. The
+    /// default is for servers without any.
+    fn contents(&self) -> Pending<'_, Vec<ServerContents>> {
+        super::ready(Ok(Vec::new()))
+    }
+
+    /// Asks an approved server for a prompt or a resource. Errors are those of [`Servers::discover`].
+    fn request(&self, request: ServerRequest) -> Pending<'_, ServerReply> {
+        let _ = request;
+        super::ready(Err(super::PortError::NotFound))
+    }
+
+    /// Waits until what [`Servers::tools`], [`Servers::skills`] or [`Servers::contents`] answers may be something else than
+    /// at the number `since`; answers the new number.
     fn changed(&self, since: u64) -> Pending<'_, u64>;
 
     /// Starts or contacts a server whose target a person approved, and lists its tools.

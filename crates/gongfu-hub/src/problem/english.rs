@@ -104,7 +104,7 @@ impl Problem {
             ),
             Self::ResourceUri { uri, reason } => (
                 format!("`{}` is not a usable URI: {reason}", clipped(uri)),
-                "write it as skill://source/path/name/SKILL.md, or take it from a list".to_owned(),
+                "take it from a list, or write it as skill://source/path/name/SKILL.md; that of another server as mcp:SERVER/URI".to_owned(),
             ),
             Self::ResourceUnknown { uri, nearest } => (
                 format!("there is nothing at `{}`", clipped(uri)),

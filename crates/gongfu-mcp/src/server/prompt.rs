@@ -2,28 +2,34 @@
 
 use gongfu_hub::surface::completion::CompletionComplete;
 use gongfu_hub::surface::prompt::{Prompt, PromptsGet, PromptsList};
+use gongfu_hub::{ContentList, ContentRequest};
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, ListPromptsResult, PaginatedRequestParams, PromptArgument,
     PromptMessage, Reference, Role,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 
 use super::Server;
 use super::operation::{cursor, list_hint};
+use crate::wire;
 
 pub(super) async fn list(
     server: &Server,
     request: Option<PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let operation = PromptsList {
-        cursor: cursor(request),
+    let cursor = cursor(request);
+    let own = async {
+        let cursor = cursor.clone();
+        let page = server.answer(PromptsList { cursor }, context).await?;
+        Ok((page.items.into_iter().map(prompt).collect(), page.next))
     };
-    let page = server.answer(operation, context).await?;
-    let prompts = page.items.into_iter().map(prompt).collect();
+    let listing = server.with_others(ContentList::Prompts, cursor.as_deref(), context, own);
+    let (prompts, next) = listing.await?;
     let mut result = ListPromptsResult::with_all_items(prompts);
-    result.next_cursor = page.next;
+    result.next_cursor = next;
     (result.ttl_ms, result.cache_scope) = list_hint(context);
     Ok(result)
 }
@@ -33,10 +39,18 @@ pub(super) async fn get(
     request: GetPromptRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    let operation = PromptsGet {
-        name: request.name,
-        arguments: request.arguments.unwrap_or_default(),
+    let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
+    let asked = ContentRequest::Prompt {
+        name: name.clone(),
+        arguments: arguments.clone(),
     };
+    if let Some(result) = server.ask_others::<GetPromptResult>(asked, context).await {
+        let theirs = result.map_err(|error| wire::refused(&error))?;
+        let mut result = GetPromptResult::new(theirs.messages);
+        (result.description, result.meta) = (theirs.description, theirs.meta);
+        return Ok(result.into());
+    }
+    let operation = PromptsGet { name, arguments };
     let prompt = server.answer(operation, context).await?;
     let message = PromptMessage::new_text(Role::User, prompt.text);
     let result = GetPromptResult::new(vec![message]).with_description(prompt.description);
@@ -48,6 +62,13 @@ pub(super) async fn complete(
     request: CompleteRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
+    if let Ok(Value::Object(params)) = serde_json::to_value(&request) {
+        let asked = ContentRequest::Completion { params };
+        if let Some(result) = server.ask_others::<CompleteResult>(asked, context).await {
+            let theirs = result.map_err(|error| wire::refused(&error))?;
+            return Ok(CompleteResult::new(theirs.completion));
+        }
+    }
     let chosen = request.context.and_then(|context| context.arguments);
     let mut chosen = chosen.unwrap_or_default();
     let (template, prompt) = match request.r#ref {

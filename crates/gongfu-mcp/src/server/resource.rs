@@ -1,9 +1,12 @@
 //! `resources/…`: files and folders of skills by their URIs.
 
+use gongfu_core::connection::split_full_uri;
 use gongfu_hub::encoding;
+use gongfu_hub::surface::page;
 use gongfu_hub::surface::resource::{
     DirectoryRead, FileText, Resource, ResourcesList, ResourcesRead, ResourcesSubscribe, TEMPLATES,
 };
+use gongfu_hub::{ContentList, ContentRequest};
 use rmcp::model::{
     Annotations, ErrorData, ListResourceTemplatesResult, ListResourcesResult,
     PaginatedRequestParams, ReadResourceDirectoryRequestParams, ReadResourceRequestParams,
@@ -22,11 +25,15 @@ pub(super) async fn list(
     request: Option<PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let operation = ResourcesList {
-        cursor: cursor(request),
+    let cursor = cursor(request);
+    let own = async {
+        let cursor = cursor.clone();
+        let page = server.answer(ResourcesList { cursor }, context).await?;
+        Ok((page.items.into_iter().map(resource).collect(), page.next))
     };
-    let page = server.answer(operation, context).await?;
-    Ok(listed(page.items, page.next, context))
+    let listing = server.with_others(ContentList::Resources, cursor.as_deref(), context, own);
+    let (resources, next) = listing.await?;
+    Ok(listed(resources, next, context))
 }
 
 pub(super) async fn read_directory(
@@ -39,21 +46,41 @@ pub(super) async fn read_directory(
         cursor: request.cursor,
     };
     let page = server.answer(operation, context).await?;
-    Ok(listed(page.items, page.next, context))
+    let resources = page.items.into_iter().map(resource).collect();
+    Ok(listed(resources, page.next, context))
 }
 
 fn listed(
-    items: Vec<Resource>,
+    resources: Vec<rmcp::model::Resource>,
     next: Option<String>,
     context: &RequestContext<RoleServer>,
 ) -> ListResourcesResult {
-    let mut result = ListResourcesResult::with_all_items(items.into_iter().map(resource).collect());
+    let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = next;
     (result.ttl_ms, result.cache_scope) = list_hint(context);
     result
 }
 
-pub(super) fn templates(context: &RequestContext<RoleServer>) -> ListResourceTemplatesResult {
+pub(super) async fn templates(
+    server: &Server,
+    request: Option<PaginatedRequestParams>,
+    context: &RequestContext<RoleServer>,
+) -> Result<ListResourceTemplatesResult, ErrorData> {
+    let list = ContentList::Templates;
+    let cursor = cursor(request);
+    if cursor.is_some() && !list.has_cursor(cursor.as_deref()) {
+        return Err(wire::refused(&page::foreign("resources/templates/list")));
+    }
+    let own = async { Ok((own_templates(), None)) };
+    let listing = server.with_others(list, cursor.as_deref(), context, own);
+    let (templates, next) = listing.await?;
+    let mut result = ListResourceTemplatesResult::with_all_items(templates);
+    result.next_cursor = next;
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
+    Ok(result)
+}
+
+fn own_templates() -> Vec<ResourceTemplate> {
     let templates = TEMPLATES.iter().map(|template| {
         let wire = ResourceTemplate::new(template.uri, template.name)
             .with_title(template.title)
@@ -63,9 +90,7 @@ pub(super) fn templates(context: &RequestContext<RoleServer>) -> ListResourceTem
             None => wire,
         }
     });
-    let mut result = ListResourceTemplatesResult::with_all_items(templates.collect());
-    (result.ttl_ms, result.cache_scope) = list_hint(context);
-    result
+    templates.collect()
 }
 
 pub(super) async fn read(
@@ -74,6 +99,19 @@ pub(super) async fn read(
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let uri = request.uri;
+    let asked = ContentRequest::Resource { uri: uri.clone() };
+    if let Some(result) = server
+        .ask_others::<ReadResourceResult>(asked, context)
+        .await
+    {
+        let theirs = result.map_err(|error| wire::no_resource(&error))?;
+        let contents = theirs.contents.into_iter();
+        let contents = contents.map(|content| under(content, &uri)).collect();
+        let mut result = ReadResourceResult::new(contents);
+        result.meta = theirs.meta;
+        (result.ttl_ms, result.cache_scope) = file_hint(context);
+        return Ok(result.into());
+    }
     let operation = ResourcesRead { uri: uri.clone() };
     let read = server.operate(operation, context).await;
     let read = read.map_err(|error| wire::no_resource(&error))?;
@@ -86,6 +124,23 @@ pub(super) async fn read(
     let mut result = ReadResourceResult::new(vec![contents]);
     (result.ttl_ms, result.cache_scope) = file_hint(context);
     Ok(result.into())
+}
+
+/// A content under the URI that the client asked for, where that names the server as well.
+fn under(mut content: ResourceContents, asked: &str) -> ResourceContents {
+    let Some((_, own)) = split_full_uri(asked) else {
+        return content;
+    };
+    match &mut content {
+        ResourceContents::TextResourceContents { uri, .. }
+        | ResourceContents::BlobResourceContents { uri, .. }
+            if uri == own =>
+        {
+            asked.clone_into(uri);
+        }
+        _ => {}
+    }
+    content
 }
 
 pub(super) async fn subscribe(

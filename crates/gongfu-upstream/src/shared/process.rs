@@ -172,6 +172,7 @@ impl Client {
                 encoded(&wire::Bytes::from(file))
             }
             Ask::Discover { name } => encoded(&self.servers.discover(&name).await?),
+            Ask::Request(request) => encoded(&self.servers.request(request).await?),
             Ask::SignOut { name } => encoded(&self.servers.sign_out(&name).await?),
             Ask::Call {
                 connection,

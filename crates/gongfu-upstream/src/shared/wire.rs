@@ -5,7 +5,7 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gongfu_core::connection::{ConnectionName, State};
-use gongfu_core::port::{ConnectionStatus, PortError, Progress};
+use gongfu_core::port::{ConnectionStatus, PortError, Progress, ServerRequest};
 use gongfu_core::trace::TraceContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ pub(super) enum Ask {
         name: ConnectionName,
         uri: String,
     },
+    Request(ServerRequest),
     SignOut {
         name: ConnectionName,
     },
@@ -44,7 +45,11 @@ impl Ask {
     /// Returns true if asking twice is more than asking once.
     pub(super) fn has_effect(&self) -> bool {
         match self {
-            Self::Statuses | Self::Tools | Self::Discover { .. } | Self::Fetch { .. } => false,
+            Self::Statuses
+            | Self::Tools
+            | Self::Discover { .. }
+            | Self::Fetch { .. }
+            | Self::Request(_) => false,
             Self::SignOut { .. } | Self::Call { .. } => true,
         }
     }

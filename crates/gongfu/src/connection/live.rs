@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use gongfu_core::connection::ConnectionName;
 use gongfu_core::port::{
-    ConnectionStatus, Discovery, Pending, Records, ServerAnswer, ServerCall, ServerSkills,
-    ServerTools, Servers, SignIn,
+    ConnectionStatus, Discovery, Pending, Records, ServerAnswer, ServerCall, ServerContents,
+    ServerReply, ServerRequest, ServerSkills, ServerTools, Servers, SignIn,
 };
 use gongfu_files::Home;
 use gongfu_upstream::SharedServers;
@@ -189,6 +189,14 @@ impl Servers for LiveServers {
 
     fn fetch<'a>(&'a self, name: &'a ConnectionName, uri: &'a str) -> Pending<'a, Vec<u8>> {
         Box::pin(async move { self.now().fetch(name, uri).await })
+    }
+
+    fn contents(&self) -> Pending<'_, Vec<ServerContents>> {
+        Box::pin(async move { self.now().contents().await })
+    }
+
+    fn request(&self, request: ServerRequest) -> Pending<'_, ServerReply> {
+        Box::pin(async move { self.now().request(request).await })
     }
 
     fn changed(&self, since: u64) -> Pending<'_, u64> {

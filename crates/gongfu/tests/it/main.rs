@@ -24,6 +24,9 @@ mod confined;
 mod connection;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod content_of_servers;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod distrust;
 #[cfg(test)]
 mod fixture;

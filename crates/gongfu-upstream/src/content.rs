@@ -1,0 +1,207 @@
+//! The prompts and resources of a server: listing them, and asking for one.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use gongfu_core::connection::{ServerContent, entry_text};
+use gongfu_core::port::{ServerMethod, ServerReply, ServerRequest};
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientRequest, CompleteRequest, GetPromptRequest, PaginatedRequestParams, ReadResourceRequest,
+    ServerResult,
+};
+use rmcp::service::{Peer, ServiceError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::session::Session;
+use crate::trouble::{Trouble, words};
+
+/// The time that a server may take for a list, and to give a prompt or a resource.
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// The limits of each list; what is beyond is left out.
+const MAX_ENTRIES: usize = 5_000;
+const MAX_PAGES: usize = 500;
+/// The longest entry, and the most of all entries of a list together, in bytes of JSON.
+const MAX_ENTRY: usize = 64 * 1024;
+const MAX_LIST: usize = 4 * 1024 * 1024;
+/// The scheme of the files of skills: those are read by what a person approved, and not as resources of their server.
+const SKILL_SCHEME: &str = "skill:";
+
+/// A page of a list: its entries, and what leads to the next one.
+type ListPage = (Vec<Value>, Option<String>);
+type Listing = Pin<Box<dyn Future<Output = Result<ListPage, ServiceError>> + Send>>;
+
+/// The entries of a list that fit.
+#[derive(Default)]
+struct EntryList {
+    entries: Vec<Map<String, Value>>,
+    bytes: usize,
+}
+
+impl EntryList {
+    /// Adds an entry; false once there is no room.
+    fn add(&mut self, entry: &Value) -> bool {
+        let Value::Object(entry) = entry else {
+            return true;
+        };
+        let bytes = serde_json::to_vec(entry).map_or(usize::MAX, |bytes| bytes.len());
+        let is_skill = ["uri", "uriTemplate"]
+            .iter()
+            .any(|field| entry_text(entry, field).starts_with(SKILL_SCHEME));
+        if bytes > MAX_ENTRY || is_skill {
+            return true;
+        }
+        if self.entries.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_LIST {
+            return false;
+        }
+        self.bytes += bytes;
+        self.entries.push(entry.clone());
+        true
+    }
+}
+
+/// The entries of a page, as MCP writes them.
+fn page_of<T: Serialize>(entries: &[T], next: Option<String>) -> ListPage {
+    let entries = entries.iter();
+    let values = entries.filter_map(|entry| serde_json::to_value(entry).ok());
+    (values.collect(), next)
+}
+
+impl Session {
+    /// Returns true if the server says that it has resources.
+    pub(crate) fn has_resources(&self) -> bool {
+        let info = self.service.peer_info();
+        info.is_some_and(|info| info.capabilities.resources.is_some())
+    }
+
+    /// Returns true if the server says that it has prompts.
+    pub(crate) fn has_prompts(&self) -> bool {
+        let info = self.service.peer_info();
+        info.is_some_and(|info| info.capabilities.prompts.is_some())
+    }
+
+    /// The prompts and resources that the server lists now. A list that can't be had is empty.
+    pub(crate) async fn content(&self, target: String) -> ServerContent {
+        let peer = self.service.peer();
+        let (mut prompts, mut resources, mut templates) = Default::default();
+        if self.has_prompts() {
+            prompts = listed(peer, "prompts", |peer, page| {
+                Box::pin(async move {
+                    let listed = peer.list_prompts(Some(page)).await?;
+                    Ok(page_of(&listed.prompts, listed.next_cursor))
+                })
+            })
+            .await;
+        }
+        if self.has_resources() {
+            resources = listed(peer, "resources", |peer, page| {
+                Box::pin(async move {
+                    let listed = peer.list_resources(Some(page)).await?;
+                    Ok(page_of(&listed.resources, listed.next_cursor))
+                })
+            })
+            .await;
+            templates = listed(peer, "resource templates", |peer, page| {
+                Box::pin(async move {
+                    let listed = peer.list_resource_templates(Some(page)).await?;
+                    Ok(page_of(&listed.resource_templates, listed.next_cursor))
+                })
+            })
+            .await;
+        }
+        ServerContent {
+            target,
+            prompts,
+            resources,
+            templates,
+        }
+    }
+
+    /// Asks for a prompt or a resource.
+    ///
+    /// # Errors
+    /// The server gives no answer.
+    pub(crate) async fn ask(&self, request: ServerRequest) -> Result<ServerReply, Trouble> {
+        let params = Value::Object(request.params);
+        let request = match request.method {
+            ServerMethod::GetPrompt => typed(params)
+                .map(|params| ClientRequest::GetPromptRequest(GetPromptRequest::new(params))),
+            ServerMethod::ReadResource => typed(params)
+                .map(|params| ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))),
+            ServerMethod::Complete => typed(params)
+                .map(|params| ClientRequest::CompleteRequest(CompleteRequest::new(params))),
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(why) => return Ok(ServerReply::Refusal(why)),
+        };
+        let asking = self.service.peer().send_request(request);
+        let result = match tokio::time::timeout(TIMEOUT, asking).await {
+            Ok(Ok(ServerResult::GetPromptResult(result))) => serde_json::to_value(result),
+            Ok(Ok(ServerResult::ReadResourceResult(result))) => serde_json::to_value(result),
+            Ok(Ok(ServerResult::CompleteResult(result))) => serde_json::to_value(result),
+            Ok(Ok(ServerResult::InputRequiredResult(_))) => {
+                let why = "it asks a question first, which only a tool can do here";
+                return Ok(ServerReply::Refusal(why.to_owned()));
+            }
+            Ok(Err(ServiceError::McpError(error))) => {
+                return Ok(ServerReply::Refusal(words(&error.message)));
+            }
+            Ok(Err(error)) => return Err(self.failure(&error).await),
+            Ok(Ok(_)) => {
+                let why = "its answer is not that of the request";
+                return Err(Trouble::Other(why.to_owned()));
+            }
+            Err(_) => return Err(Trouble::Other("it didn't answer in time".to_owned())),
+        };
+        let result = result.map_err(|error| Trouble::Other(error.to_string()))?;
+        Ok(ServerReply::Result(result))
+    }
+}
+
+fn typed<T: DeserializeOwned>(params: Value) -> Result<T, String> {
+    serde_json::from_value(params).map_err(|error| error.to_string())
+}
+
+/// All entries of a list, as far as they fit; those before a failure, where there is one.
+async fn listed(
+    peer: &Peer<RoleClient>,
+    what: &str,
+    page: fn(Peer<RoleClient>, PaginatedRequestParams) -> Listing,
+) -> Vec<Map<String, Value>> {
+    let mut list = EntryList::default();
+    let mut cursor: Option<String> = None;
+    let whole = async {
+        for _ in 0..MAX_PAGES {
+            let mut params = PaginatedRequestParams::default();
+            params.cursor = cursor.take();
+            let (entries, next) = page(peer.clone(), params)
+                .await
+                .map_err(|error| error.to_string())?;
+            if !entries.iter().all(|entry| list.add(entry)) {
+                return Err(format!(
+                    "there are more than {MAX_ENTRIES}, or they are too long"
+                ));
+            }
+            cursor = next;
+            if cursor.is_none() {
+                return Ok(());
+            }
+        }
+        Err(format!("the list has more than {MAX_PAGES} pages"))
+    };
+    let whole = tokio::time::timeout(LIST_TIMEOUT, whole).await;
+    let failure = match whole {
+        Ok(Ok(())) => None,
+        Ok(Err(why)) => Some(why),
+        Err(_) => Some("it took too long".to_owned()),
+    };
+    if let Some(why) = failure {
+        let why = words(&why);
+        tracing::warn!("a server's list of {what} is incomplete: {why}");
+    }
+    list.entries
+}

@@ -1,0 +1,220 @@
+//! Prompts and resources of other servers: clients have them under the name of their server, and without starting it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gongfu_testing::json::{list_at, text_at, texts};
+use serde_json::{Value, json};
+
+use crate::connection::NOTICE_TIMEOUT;
+use crate::fixture::Fixture;
+use crate::stdio::Client;
+
+const SERVER: &str = include_str!("../../../../scripts/content_server.py");
+
+/// Adds a connection to the server, and approves it.
+fn connect(fixture: &Fixture, name: &str, flags: &[&str], arguments: &[&str]) {
+    let script = fixture.write("server.py", SERVER);
+    let mut add = vec!["connection", "add", name];
+    add.extend(flags);
+    add.extend(["--", "python3", script.to_str().unwrap()]);
+    add.extend(arguments);
+    fixture.gongfu(add).good();
+    let approve = ["connection", "approve", name, "--yes"];
+    fixture.gongfu(approve).good();
+}
+
+/// Connections of these names to the server.
+fn fixture(names: &[&str], flags: &[&str]) -> Fixture {
+    let fixture = Fixture::new();
+    for name in names {
+        connect(&fixture, name, flags, &[]);
+    }
+    fixture
+}
+
+fn client(fixture: &Fixture, words: &[&str]) -> Client {
+    let words = ["mcp"].iter().chain(words).copied();
+    let mut client = Client::start(&fixture.only(words));
+    client.initialize("2025-11-25");
+    client
+}
+
+/// The entries of a list that are another server's: those of gongfu's own are of skills.
+fn foreign(client: &mut Client, list: &str, items: &str, field: &str) -> Vec<String> {
+    let page = client.ask(list, json!({}));
+    let all = texts(list_at(&page, items), field).into_iter();
+    let is_foreign =
+        |text: &&str| text.contains("__") || text.contains("memo:") || text.contains("trick");
+    all.filter(is_foreign).map(str::to_owned).collect()
+}
+
+fn prompts(client: &mut Client) -> Vec<String> {
+    foreign(client, "prompts/list", "/prompts", "/name")
+}
+
+fn resources(client: &mut Client) -> Vec<String> {
+    foreign(client, "resources/list", "/resources", "/uri")
+}
+
+fn read(client: &mut Client, uri: &str) -> Value {
+    client.ask("resources/read", json!({ "uri": uri }))
+}
+
+fn code(client: &mut Client, method: &str, params: Value) -> String {
+    let refused = client.request(method, params);
+    text_at(&refused, "/error/data/code").to_owned()
+}
+
+#[test]
+fn client_has_the_prompts_and_resources_of_a_server() {
+    let fixture = fixture(&["notes"], &[]);
+    let mut client = client(&fixture, &[]);
+    assert_eq!(prompts(&mut client), ["notes__greet"]);
+    assert_eq!(resources(&mut client), ["memo://list"]);
+    let templates = foreign(
+        &mut client,
+        "resources/templates/list",
+        "/resourceTemplates",
+        "/uriTemplate",
+    );
+    assert_eq!(templates, ["memo://{id}"]);
+    let list = client.ask("prompts/list", json!({}));
+    let mut all = list_at(&list, "/prompts").iter();
+    let greet = all.find(|prompt| prompt["name"] == "notes__greet");
+    // A person sees what is hidden.
+    assert_eq!(
+        text_at(greet.unwrap(), "/description"),
+        r"Greets\u{200b} somebody."
+    );
+
+    let asked = json!({ "name": "notes__greet", "arguments": { "who": "Ann" } });
+    let prompt = client.ask("prompts/get", asked);
+    assert_eq!(
+        text_at(&prompt, "/messages/0/content/text"),
+        "Say hello to Ann."
+    );
+    let listed = read(&mut client, "memo://list");
+    assert_eq!(text_at(&listed, "/contents/0/text"), "memo://list as it is");
+    let by_template = read(&mut client, "memo://7");
+    assert_eq!(text_at(&by_template, "/contents/0/uri"), "memo://7");
+    let with_server = read(&mut client, "mcp:notes/memo://8");
+    assert_eq!(
+        text_at(&with_server, "/contents/0/uri"),
+        "mcp:notes/memo://8"
+    );
+    assert_eq!(
+        text_at(&with_server, "/contents/0/text"),
+        "memo://8 as it is"
+    );
+    for (about, value) in [
+        (
+            json!({ "type": "ref/prompt", "name": "notes__greet" }),
+            "greet An",
+        ),
+        (
+            json!({ "type": "ref/resource", "uri": "memo://{id}" }),
+            "memo://{id} An",
+        ),
+    ] {
+        let argument = json!({ "name": "who", "value": "An" });
+        let params = json!({ "ref": about, "argument": argument });
+        let completed = client.ask("completion/complete", params);
+        assert_eq!(text_at(&completed, "/completion/values/0"), value);
+    }
+
+    // The audit knows.
+    let log = fixture.gongfu(["log", "--json"]).good();
+    for method in ["prompts/get", "resources/read", "completion/complete"] {
+        assert!(log.text().contains(method), "{method}");
+    }
+}
+
+#[test]
+fn what_no_server_has_is_refused() {
+    let fixture = fixture(&["notes"], &[]);
+    let mut client = client(&fixture, &[]);
+    for (uri, expected) in [
+        ("memo://none", "INVALID_ARGUMENT"),
+        ("file:///etc/passwd", "INVALID_URI"),
+        ("mcp:other/memo://list", "INVALID_URI"),
+        ("mcp:notes/skill://team/trick/SKILL.md", "INVALID_URI"),
+        ("skill://team/trick/SKILL.md", "RESOURCE_NOT_FOUND"),
+    ] {
+        let uri = json!({ "uri": uri });
+        assert_eq!(
+            code(&mut client, "resources/read", uri.clone()),
+            expected,
+            "{uri}"
+        );
+    }
+    let absent = json!({ "name": "notes__absent" });
+    assert_eq!(code(&mut client, "prompts/get", absent), "PROMPT_NOT_FOUND");
+}
+
+#[test]
+fn server_that_needs_approval_or_is_in_no_set_gives_nothing() {
+    let fixture = fixture(&["notes"], &["--safety", "high"]);
+    let sets = "[sets]\nbare = []\nwhole = [\"mcp.notes\"]\n";
+    fixture.write("home/config.toml", sets);
+    let mut whole = client(&fixture, &["--set", "whole"]);
+    assert_eq!(prompts(&mut whole), ["notes__greet"]);
+    let memo = json!({ "uri": "memo://list" });
+    assert_eq!(
+        code(&mut whole, "resources/read", memo.clone()),
+        "APPROVAL_REQUIRED"
+    );
+    let mut bare = client(&fixture, &["--set", "bare"]);
+    assert_eq!(prompts(&mut bare), [""; 0]);
+    assert_eq!(
+        code(&mut bare, "resources/read", memo.clone()),
+        "INVALID_URI"
+    );
+
+    fixture.gongfu(["connection", "revoke", "notes"]).good();
+    let mut late = client(&fixture, &[]);
+    assert_eq!(resources(&mut late), [""; 0]);
+    assert_eq!(code(&mut late, "resources/read", memo), "INVALID_URI");
+}
+
+#[test]
+fn two_servers_with_one_uri_are_told_apart() {
+    let fixture = fixture(&["home", "work"], &[]);
+    let mut client = client(&fixture, &[]);
+    let both = ["mcp:home/memo://list", "mcp:work/memo://list"];
+    assert_eq!(resources(&mut client), both);
+    assert_eq!(prompts(&mut client), ["home__greet", "work__greet"]);
+    for uri in both {
+        let whole = read(&mut client, uri);
+        assert_eq!(text_at(&whole, "/contents/0/uri"), uri);
+    }
+    let memo = json!({ "uri": "memo://list" });
+    assert_eq!(code(&mut client, "resources/read", memo), "INVALID_URI");
+}
+
+#[test]
+fn prompt_that_a_server_adds_is_told() {
+    let fixture = fixture(&["notes"], &[]);
+    let mut client = client(&fixture, &[]);
+    assert_eq!(prompts(&mut client), ["notes__greet"]);
+    client.good("notes__add", json!({ "text": "bye" }));
+    let told = client.notified("notifications/prompts/list_changed", NOTICE_TIMEOUT);
+    assert!(told > 0);
+    let started = Instant::now();
+    while prompts(&mut client) != ["notes__bye", "notes__greet"] {
+        assert!(started.elapsed() < NOTICE_TIMEOUT, "it isn't listed");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn lists_that_are_none_cost_no_tool() {
+    let fixture = Fixture::new();
+    connect(&fixture, "odd", &[], &["broken"]);
+    let mut client = client(&fixture, &[]);
+    assert_eq!(prompts(&mut client), [""; 0]);
+    assert_eq!(resources(&mut client), [""; 0]);
+    client.good("odd__add", json!({ "text": "x" }));
+    let wrong = client.call("odd__add", json!({}));
+    assert_eq!(wrong["isError"], true, "{wrong}");
+}
