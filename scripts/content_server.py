@@ -3,7 +3,7 @@
 
 It speaks 2025-11-25. It lists the prompt `greet`, the resource `memo://list`, the templates `memo://{id}` and a file of a
 skill, which nobody may read as a resource. Its tool `add` adds a prompt of the name `text` and tells that the list
-changed. With the argument `broken` it answers its lists with something else.
+changed; it has a user interface (MCP Apps), for which alone the tool `page` is. With the argument `broken` it answers its lists with something else.
 """
 
 from __future__ import annotations
@@ -43,11 +43,18 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {}
         case "tools/list":
             schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-            return {"tools": [{"name": "add", "description": "Adds a prompt.", "inputSchema": schema}]}
+            app = {"resourceUri": "ui://notes/list.html"}
+            only = {"resourceUri": app["resourceUri"], "visibility": ["app"]}
+            return {
+                "tools": [
+                    {"name": "add", "description": "Adds a prompt.", "inputSchema": schema, "_meta": {"ui": app, "x": 1}},
+                    {"name": "page", "description": "Turns the page.", "inputSchema": schema, "_meta": {"ui": only}},
+                ]
+            }
         case "tools/call":
             PROMPTS.append({"name": str(params["arguments"]["text"])})
             send({"method": "notifications/prompts/list_changed"})
-            return {"content": [{"type": "text", "text": "added"}]}
+            return {"content": [{"type": "text", "text": "added"}], "_meta": {"page": 3}}
         case "prompts/list" | "resources/list" | "resources/templates/list" if IS_BROKEN:
             return {"prompts": 3, "resources": [7], "resourceTemplates": "x"}
         case "prompts/list":

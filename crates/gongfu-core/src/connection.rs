@@ -23,7 +23,7 @@ use secret::{is_rotated, is_secret};
 
 pub use confinement::{Confinement, sandbox_folder};
 pub use content::{ServerContent, entry_text, full_uri, split_full_uri};
-pub use definition::{Definition, Difference, MAX_DEFINITION};
+pub use definition::{Definition, Difference, MAX_DEFINITION, UI_EXTENSION, is_for_ui_alone};
 pub use health::{Fault, Health, Outcome, State};
 pub use name::{ConnectionName, ConnectionNameError, SEPARATOR, permission, wire_name};
 pub use pin::{ConnectionPin, PinnedTool, Verdict};

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use gongfu_core::account::{Actor, Owner, Permissions, Scope};
 use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin, Safety};
+use gongfu_core::connection::is_for_ui_alone;
 use gongfu_core::library::Library;
 use gongfu_core::port::{PortError, SkillReach, Space, Spaces};
 use gongfu_core::trace::TraceContext;
@@ -239,7 +240,7 @@ impl Catalog {
         let visible = entries.visible(profiles, &actor.owner, false);
         let foreign = visible.filter(|entry| {
             let spec = entry.spec();
-            spec.is_foreign() && is_permitted(spec, actor)
+            spec.is_foreign() && is_permitted(spec, actor) && !is_for_ui_alone(&spec.ui)
         });
         Directory::of(foreign, self.tool_budget, &self.tool_indexes, known)
     }

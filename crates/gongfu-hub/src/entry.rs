@@ -101,6 +101,7 @@ pub(crate) fn spec<T: JsonSchema>(name: &str, title: &str) -> ToolSpec {
         safety: Safety::Safe,
         says_read_only: false,
         person_only: false,
+        ui: Map::new(),
         origin: Origin::Native,
         permission: format!("tool.{name}").into(),
         definition: None,

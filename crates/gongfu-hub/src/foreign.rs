@@ -42,6 +42,7 @@ impl ForeignTool {
             safety: definition.safety(server.safety),
             says_read_only: definition.is_read_only,
             person_only: false,
+            ui: definition.ui.clone(),
             origin: Origin::Server(connection.to_string()),
             permission: permission(connection, &definition.name).into(),
             definition: Some(definition.digest()),
@@ -124,6 +125,7 @@ fn result(answer: ServerAnswer) -> ToolResult {
         content: content.collect(),
         structured_content: answer.structured,
         is_error: answer.is_error,
+        meta: answer.meta,
     }
 }
 

@@ -27,6 +27,9 @@ pub struct ToolResult {
     /// True if another server's tool says that it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// The `_meta` of another server's answer.
+    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
 }
 
 impl ToolResult {
@@ -36,6 +39,7 @@ impl ToolResult {
             content: vec![Content::text(text)],
             structured_content: None,
             is_error: false,
+            meta: Map::new(),
         }
     }
 }
@@ -122,6 +126,7 @@ impl Output for Document {
             content: self.0,
             structured_content: None,
             is_error: false,
+            meta: Map::new(),
         }
     }
 }
@@ -146,6 +151,7 @@ impl<T: Serialize + JsonSchema + Send> Output for Data<T> {
             content: vec![Content::text(self.text)],
             structured_content: serde_json::to_value(self.data).ok(),
             is_error: false,
+            meta: Map::new(),
         }
     }
 }

@@ -76,6 +76,8 @@ pub struct ToolSpec {
     pub says_read_only: bool,
     /// True if only a person may call it.
     pub person_only: bool,
+    /// The members of `_meta` that name the user interface of another server's tool (MCP Apps).
+    pub ui: Map<String, Value>,
     /// Its origin.
     pub origin: Origin,
     /// The name under which it is permitted: `mcp.<connection>.<tool>` of another server, `tool.<name>` of gongfu's own.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use gongfu_core::connection::{UI_EXTENSION, is_for_ui_alone};
 use gongfu_core::set::SetChoice;
 use gongfu_hub::{Catalog, InstructionRoom, KnownTools, Profile};
 use rmcp::ServerHandler;
@@ -179,8 +180,13 @@ impl Server {
             self.catalog
                 .list_without_library(&profiles, &actor, Some(&self.known))
         };
-        let tools = specs.into_iter().map(|spec| wire::tool(spec, limits));
-        tools.collect()
+        let has_ui = context.client_capabilities().is_some_and(|client| {
+            let mut extensions = client.extensions.iter().flatten();
+            extensions.any(|(name, _)| name == UI_EXTENSION)
+        });
+        let specs = specs.into_iter();
+        let specs = specs.filter(|spec| has_ui || !is_for_ui_alone(&spec.ui));
+        specs.map(|spec| wire::tool(spec, limits)).collect()
     }
 
     /// Waits for work that needs the library; `None` when it takes longer.

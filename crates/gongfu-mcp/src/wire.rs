@@ -34,6 +34,10 @@ pub(crate) fn tool(spec: ToolSpec, limits: ClientLimits) -> Tool {
         meta.0.insert(AT_ONCE.to_owned(), true.into());
         tool.meta = Some(meta);
     }
+    if !spec.ui.is_empty() {
+        let meta = tool.meta.get_or_insert_with(MetaObject::new);
+        meta.0.extend(spec.ui);
+    }
     match spec.output_schema {
         Some(schema) => tool.with_raw_output_schema(schema),
         None => tool,
@@ -45,6 +49,7 @@ pub(crate) fn result(result: ToolResult) -> CallToolResult {
     let mut wire = CallToolResult::success(result.content.into_iter().map(content).collect());
     wire.structured_content = result.structured_content;
     wire.is_error = Some(result.is_error);
+    wire.meta = (!result.meta.is_empty()).then_some(MetaObject(result.meta));
     wire
 }
 

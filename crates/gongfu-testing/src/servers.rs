@@ -37,6 +37,7 @@ fn definition(name: &str, is_destructive: bool) -> Definition {
         output_schema: None,
         is_read_only: false,
         is_destructive,
+        ui: Map::new(),
     }
 }
 
@@ -102,6 +103,7 @@ impl Servers for FakeServers {
             "die" => Err(PortError::Unavailable("it gives no answer".to_owned())),
             _ => Ok(ServerAnswer {
                 is_error: text == "fail",
+                meta: Map::new(),
                 content: vec![
                     json!({ "type": "text", "text": text }),
                     json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" }),

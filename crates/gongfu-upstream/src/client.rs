@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gongfu_core::connection::UI_EXTENSION;
 use gongfu_core::port::{Asker, Progress, ProgressListener};
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -13,6 +14,9 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
+
+/// The media type of a user interface.
+const UI_MEDIA_TYPE: &str = "text/html;profile=mcp-app";
 
 /// The handler of one connection. A server that asks for a model or for folders is refused; one that asks a person a
 /// question is answered where it is clear whose call it is about.
@@ -140,6 +144,11 @@ impl ClientHandler for Client {
             .with_form(FormElicitationCapability::default())
             .with_url(UrlElicitationCapability::default());
         info.capabilities.elicitation = Some(elicitation);
+        // Some servers offer their user interfaces only to clients that know them. Those that don't get no less.
+        let types = Value::Array(vec![UI_MEDIA_TYPE.into()]);
+        let ui = Map::from_iter([("mimeTypes".to_owned(), types)]);
+        let extensions = info.capabilities.extensions.get_or_insert_default();
+        extensions.insert(UI_EXTENSION.to_owned(), ui);
         info
     }
 

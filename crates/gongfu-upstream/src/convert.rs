@@ -2,8 +2,8 @@
 
 use gongfu_core::connection::{Definition, MAX_DEFINITION};
 use gongfu_core::port::ServerAnswer;
-use rmcp::model::{CallToolResult, Tool};
-use serde_json::Value;
+use rmcp::model::{CallToolResult, MetaObject, Tool};
+use serde_json::{Map, Value};
 
 /// The definition of a tool; why it can't be used, where it can't.
 pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
@@ -18,6 +18,7 @@ pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
         is_read_only,
         // By the protocol a tool that doesn't say so may destroy something; most that don't are harmless.
         is_destructive: annotations.destructive_hint == Some(true),
+        ui: ui(tool.meta.as_ref()),
     };
     let length = serde_json::to_vec(&definition).map_or(usize::MAX, |bytes| bytes.len());
     if definition.name.is_empty() || definition.name.chars().count() > 256 {
@@ -29,6 +30,15 @@ pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
     Ok(definition)
 }
 
+/// The members of a tool's `_meta` that name its user interface: `ui`, and `ui/resourceUri` of its first draft.
+fn ui(meta: Option<&MetaObject>) -> Map<String, Value> {
+    let members = meta.into_iter().flat_map(|meta| &meta.0);
+    members
+        .filter(|(name, _)| matches!(name.as_str(), "ui" | "ui/resourceUri"))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 /// The answer of a tool.
 pub(crate) fn answer(result: CallToolResult) -> ServerAnswer {
     let content = result.content.iter();
@@ -38,5 +48,6 @@ pub(crate) fn answer(result: CallToolResult) -> ServerAnswer {
             .collect(),
         structured: result.structured_content.filter(Value::is_object),
         is_error: result.is_error == Some(true),
+        meta: result.meta.map(|meta| meta.0).unwrap_or_default(),
     }
 }

@@ -12,6 +12,7 @@ use gongfu_core::connection::{
     Connection, ConnectionPin, Definition, Health, Outcome, State, Target, Verdict,
 };
 use gongfu_core::port::{ConnectionStatus, Discovery, PortError, ServerAnswer, ServerCall};
+use serde_json::Map;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
@@ -452,6 +453,7 @@ impl Link {
                 content: vec![serde_json::json!({"type": "text", "text": why})],
                 structured: None,
                 is_error: true,
+                meta: Map::new(),
             }),
             Err(CallError::Unanswered(trouble)) => {
                 self.unsigned(&trouble).await;

@@ -11,6 +11,8 @@ use crate::text::{clipped, visible};
 
 /// The longest definition, in bytes of JSON.
 pub const MAX_DEFINITION: usize = 256 * 1024;
+/// The extension by which a client says that it shows user interfaces of tools (MCP Apps, SEP-1865).
+pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 /// The longest description that a model is told, in characters.
 const MAX_DESCRIPTION: usize = 8_192;
 /// The longest title, in characters.
@@ -39,6 +41,9 @@ pub struct Definition {
     /// True if the server says that it may destroy something.
     #[serde(default)]
     pub is_destructive: bool,
+    /// The members of its `_meta` that name its user interface (MCP Apps, SEP-1865).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub ui: Map<String, Value>,
 }
 
 /// Two definitions of one tool or skill, for people.
@@ -70,6 +75,9 @@ impl Definition {
         }
         if self.is_destructive {
             text.push_str("says that it may destroy something\n");
+        }
+        for (name, value) in &self.ui {
+            let _ = writeln!(text, "{name}: {}", canonical(value));
         }
         let schemas = [
             ("arguments", Some(&self.input_schema)),
@@ -150,6 +158,13 @@ impl Definition {
             declared
         }
     }
+}
+
+/// Returns true if a tool is for its user interface, and no model calls it: by the members of its `_meta` that name one.
+pub fn is_for_ui_alone(ui: &Map<String, Value>) -> bool {
+    let visibility = ui.get("ui").and_then(|ui| ui.get("visibility"));
+    let visibility = visibility.and_then(Value::as_array);
+    visibility.is_some_and(|all| all.iter().all(|who| who.as_str() != Some("model")))
 }
 
 /// The same value with the fields of every object by name.

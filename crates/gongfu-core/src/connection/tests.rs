@@ -1,6 +1,6 @@
 //! Tests of connections: their names, files, definitions, pins and health.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Connection, ConnectionName, ConnectionPin, Definition, Entry, FileKind, Health, OAuthClient,
@@ -281,6 +281,7 @@ fn definition(name: &str, description: &str, schema: Value) -> Definition {
         output_schema: None,
         is_read_only: false,
         is_destructive: false,
+        ui: Map::new(),
     }
 }
 
@@ -317,7 +318,7 @@ fn order_of_fields_is_no_change_and_every_word_is() {
             ..one.clone()
         },
         Definition {
-            output_schema: Some(serde_json::Map::new()),
+            output_schema: Some(Map::new()),
             ..one.clone()
         },
     ];

@@ -185,6 +185,9 @@ pub struct ServerAnswer {
     pub structured: Option<Value>,
     /// True if the tool says that it failed.
     pub is_error: bool,
+    /// Its `_meta`, which is for programs and no model.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
 }
 
 /// The other MCP servers of one space.

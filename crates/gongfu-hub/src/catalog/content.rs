@@ -159,6 +159,7 @@ fn spec(server: &ServerContents, method: ServerMethod) -> ToolSpec {
         },
         says_read_only: true,
         person_only: false,
+        ui: Map::new(),
         origin: Origin::Server(connection.to_string()),
         permission: permission(connection, method.name()).into(),
         definition: None,

@@ -7,7 +7,7 @@ use gongfu_core::account::{Actor, Owner, Role};
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::port::{RecordKey, Records as _};
 use gongfu_testing::{MemorySpace, now};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Gate, Quota, Review};
@@ -31,6 +31,7 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         safety,
         says_read_only: false,
         person_only: false,
+        ui: Map::new(),
         origin: Origin::Native,
         permission: "tool.thing_do".into(),
         definition: None,

@@ -196,7 +196,7 @@ fn line_of(value: &Value) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use gongfu_core::sandbox::Stream;
-    use serde_json::{Value, json};
+    use serde_json::{Map, Value, json};
 
     use super::{Line, MAX_ANSWER, MAX_LINE, MAX_WAITING, MAX_WAITING_BYTES, answer, listener};
     use crate::call::Events;
@@ -264,6 +264,7 @@ mod tests {
                 content,
                 structured_content: structured,
                 is_error,
+                meta: Map::new(),
             };
             serde_json::from_slice::<Value>(&answer(7, Ok(result))).unwrap()
         };

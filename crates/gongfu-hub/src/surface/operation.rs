@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gongfu_core::capability::{Access, Origin, Safety};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Map;
 
 use crate::call::Call;
 use crate::error::ToolError;
@@ -42,6 +43,7 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
         safety: Safety::Low,
         says_read_only: false,
         person_only: false,
+        ui: Map::new(),
         origin: Origin::Native,
         permission: O::NAME.into(),
         definition: None,

@@ -67,6 +67,7 @@ fn weather(name: &str, control: &Arc<Control>) -> Arc<dyn Entry> {
             destructive: false,
             safety: Safety::Low,
             says_read_only: false,
+            ui: Map::new(),
             person_only: false,
             origin: origin(),
             permission: format!("mcp.weather.{name}").into(),

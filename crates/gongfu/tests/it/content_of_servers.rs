@@ -208,6 +208,38 @@ fn prompt_that_a_server_adds_is_told() {
 }
 
 #[test]
+fn user_interface_of_a_tool_reaches_a_client_that_shows_it() {
+    let fixture = fixture(&["notes"], &[]);
+    let mut plain = client(&fixture, &[]);
+    let tools = |client: &mut Client| -> Vec<Value> {
+        let list = client.ask("tools/list", json!({}));
+        let all = list_at(&list, "/tools").iter();
+        let foreign = all.filter(|tool| text_at(tool, "/name").contains("__"));
+        foreign.cloned().collect()
+    };
+    let seen = tools(&mut plain);
+    assert_eq!(texts(&seen, "/name"), ["notes__add"]);
+    let ui = json!({ "ui": { "resourceUri": "ui://notes/list.html" } });
+    assert_eq!(seen[0]["_meta"], ui);
+    let answer = plain.good("notes__add", json!({ "text": "x" }));
+    assert_eq!(answer["_meta"], json!({ "page": 3 }));
+    let found = plain.good(
+        "tool_call",
+        json!({ "name": "notes__add", "arguments": { "text": "y" } }),
+    );
+    assert_eq!(found["_meta"], json!({ "page": 3 }));
+
+    let mut app = Client::start(&fixture.only(["mcp"]));
+    let extension = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
+    let capabilities = json!({ "extensions": { "io.modelcontextprotocol/ui": extension } });
+    app.initialize_as("2025-11-25", capabilities);
+    assert_eq!(
+        texts(&tools(&mut app), "/name"),
+        ["notes__add", "notes__page"]
+    );
+}
+
+#[test]
 fn lists_that_are_none_cost_no_tool() {
     let fixture = Fixture::new();
     connect(&fixture, "odd", &[], &["broken"]);

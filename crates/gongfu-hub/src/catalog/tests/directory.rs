@@ -84,6 +84,7 @@ impl Servers for EchoServers {
                         json!({ "type": "text", "text": text, "annotations": {} }),
                     ],
                     is_error: false,
+                    meta: Map::new(),
                 });
             }
             let asked = (call.ask)(json!({ "message": "really?" })).await?;
@@ -94,6 +95,7 @@ impl Servers for EchoServers {
                 ],
                 structured: Some(Value::Object(call.arguments)),
                 is_error: true,
+                meta: Map::new(),
             })
         })
     }
@@ -116,6 +118,7 @@ pub(super) fn definition(name: &str, description: &str, is_destructive: bool) ->
         output_schema: None,
         is_read_only: false,
         is_destructive,
+        ui: Map::new(),
     }
 }
 

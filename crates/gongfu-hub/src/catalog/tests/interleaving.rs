@@ -68,6 +68,7 @@ fn counter(name: &str, access: Access, origin: Origin, world: &World) -> Arc<dyn
             safety: Safety::High,
             says_read_only: false,
             person_only: false,
+            ui: Map::new(),
             origin,
             permission: format!("tool.{name}").into(),
             definition: None,

@@ -109,6 +109,7 @@ fn setup() -> (Arc<Catalog>, Arc<MemorySpace>, Arc<Notes>) {
                 safety,
                 says_read_only: false,
                 person_only: false,
+                ui: Map::new(),
                 origin: Origin::Server("a-b".to_owned()),
                 permission: format!("mcp.a-b.{name}").into(),
                 definition: None,
