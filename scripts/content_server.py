@@ -3,7 +3,8 @@
 
 It speaks 2025-11-25. It lists the prompt `greet`, the resource `memo://list`, the templates `memo://{id}` and a file of a
 skill, which nobody may read as a resource. Its tool `add` adds a prompt of the name `text` and tells that the list
-changed; it has a user interface (MCP Apps), for which alone the tool `page` is. With the argument `broken` it answers its lists with something else.
+changed; it has a user interface (MCP Apps), for which alone the tool `page` is. Its tool `ask` asks the person a
+question, and answers the answer. With the argument `broken` it answers its lists with something else.
 """
 
 from __future__ import annotations
@@ -48,9 +49,16 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {
                 "tools": [
                     {"name": "add", "description": "Adds a prompt.", "inputSchema": schema, "_meta": {"ui": app, "x": 1}},
+                    {"name": "ask", "description": "Asks the person.", "inputSchema": schema},
                     {"name": "page", "description": "Turns the page.", "inputSchema": schema, "_meta": {"ui": only}},
                 ]
             }
+        case "tools/call" if params["name"] == "ask":
+            fields = {"type": "object", "properties": {"city": {"type": "string"}}}
+            question = {"mode": "form", "message": "where?", "requestedSchema": fields}
+            send({"id": "q", "method": "elicitation/create", "params": question})
+            reply = next(reply for reply in map(json.loads, sys.stdin) if reply.get("id") == "q")
+            return {"content": [{"type": "text", "text": json.dumps(reply.get("result"), sort_keys=True)}]}
         case "tools/call":
             PROMPTS.append({"name": str(params["arguments"]["text"])})
             send({"method": "notifications/prompts/list_changed"})

@@ -41,12 +41,14 @@ mod content;
 mod operation;
 mod progress;
 mod prompt;
+mod question;
 mod resource;
 mod roots;
 mod skill;
 
 use caller::TaskOwners;
 use change::{LastState, SubscribedFiles};
+use question::WaitingCalls;
 use roots::Roots;
 
 pub use roots::AdoptRoots;
@@ -91,6 +93,8 @@ pub struct Server {
     /// The calls that run for clients that come back for them.
     tasks: TaskManager,
     task_owners: Arc<TaskOwners>,
+    /// The calls whose clients were asked a question of another server.
+    waiting: Arc<WaitingCalls>,
     /// The codec that seals states that clients keep for the next round.
     codec: Option<RequestStateCodec>,
     /// The roots of the client.
@@ -114,6 +118,7 @@ impl Server {
             end: CancellationToken::new(),
             tasks: TaskManager::new(),
             task_owners: Arc::default(),
+            waiting: Arc::default(),
             codec: approval::codec(),
             session: caller::new_session(),
             known: Arc::default(),
@@ -139,6 +144,7 @@ impl Server {
             end: CancellationToken::new(),
             tasks: self.tasks.clone(),
             task_owners: Arc::clone(&self.task_owners),
+            waiting: Arc::clone(&self.waiting),
             codec: self.codec.clone(),
             roots: self.roots.connection(),
             session: caller::new_session(),

@@ -60,6 +60,14 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
     has_forms.then_some(if is_new { Way::Rounds } else { Way::Request })
 }
 
+/// Returns true if this client shows pages to its person.
+pub(super) fn has_urls(context: &RequestContext<RoleServer>) -> bool {
+    let declared = context
+        .client_capabilities()
+        .and_then(|client| client.elicitation);
+    declared.is_some_and(|declared| declared.url.is_some())
+}
+
 /// The question that a person must answer, if that is why a call failed.
 pub(super) fn question(error: &ToolError) -> Option<&Question> {
     match &error.problem {
@@ -250,12 +258,12 @@ fn reply(answer: &ElicitResult) -> Result<Option<(Reply, bool)>, ErrorData> {
 }
 
 /// Binds a question to this call.
-fn call(request: &CallToolRequestParams) -> String {
+pub(super) fn call(request: &CallToolRequestParams) -> String {
     let arguments = json!(request.arguments);
     let digest = Digest::of(arguments.to_string().as_bytes());
     format!("tools/call\n{}\n{digest}", request.name)
 }
 
-fn wrong(field: &str, what: &str) -> ErrorData {
+pub(super) fn wrong(field: &str, what: &str) -> ErrorData {
     ErrorData::invalid_params(format!("`{field}`: {what}"), None::<Value>)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gongfu_core::port::{Listener, ProgressListener};
 use gongfu_core::trace::TraceContext;
 use gongfu_hub::call::{Asking, Elicitation, Event, EventSink, Events, Question};
-use gongfu_hub::{Problem, Request, ToolError, ToolResult};
+use gongfu_hub::{Problem, Request};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
@@ -21,6 +21,7 @@ use tracing::Instrument as _;
 use super::Server;
 use super::approval::{self, Asker, Way};
 use super::progress::{self, Progress};
+use super::question::{self, Outcome, Questions, RunningCall, next_question};
 use crate::wire;
 
 /// The time that a call may take before a client that knows tasks gets one.
@@ -33,7 +34,6 @@ const POLL_INTERVAL: u64 = 1_000;
 /// The most tasks at once; a further call is answered when it ends.
 const MAX_TASKS: usize = 64;
 
-type Outcome = Result<ToolResult, ToolError>;
 type JoinResult = Option<Result<Outcome, tokio::task::JoinError>>;
 
 /// The client's end of a call.
@@ -41,6 +41,7 @@ struct ClientSink {
     output: Option<Listener>,
     far: Option<ProgressListener>,
     asker: Option<Asker>,
+    questions: Option<Questions>,
 }
 
 impl EventSink for ClientSink {
@@ -60,14 +61,15 @@ impl EventSink for ClientSink {
     }
 
     fn elicit(&self, question: Value) -> Elicitation<'_> {
-        match &self.asker {
-            Some(asker) => Box::pin(asker.elicit(question)),
-            None => Box::pin(std::future::ready(None)),
+        match (&self.asker, &self.questions) {
+            (Some(asker), _) => Box::pin(asker.elicit(question)),
+            (None, Some(questions)) => Box::pin(questions.ask(question)),
+            (None, None) => Box::pin(std::future::ready(None)),
         }
     }
 }
 
-/// Calls a tool.
+/// Calls a tool, or goes on with a call whose client comes back with an answer.
 pub(super) async fn tool(
     server: &Server,
     request: CallToolRequestParams,
@@ -76,22 +78,86 @@ pub(super) async fn tool(
     let (request, context) = (&request, &context);
     // A person who was just asked isn't asked again, whatever comes of it.
     let was_asked = approval::taken(server, request, context).await?;
-    let way = approval::way(context).filter(|_| !was_asked);
-    let actor = server.actor(context);
-    let owner = actor.owner.clone();
-    let profiles = server.profiles(context);
+    let way = approval::way(context);
+    let owner = server.actor(context).owner;
     let token = context.meta.get_progress_token();
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
-    let events = Events::new(Arc::new(ClientSink {
-        output: progress.as_ref().map(Progress::listener),
-        far: progress.as_ref().map(Progress::far),
-        asker: (way == Some(Way::Request)).then(|| Asker::new(server, context)),
-    }));
-    let can_be_task = server.catalog.executes(&request.name, &actor.owner)
+    let mut call = match question::resumed(server, request, &owner)? {
+        Some(call) => call,
+        None => start(
+            server,
+            request,
+            context,
+            progress.as_ref(),
+            (way, was_asked),
+        ),
+    };
+    let can_be_task = server.catalog.executes(&request.name, &owner)
         && context
             .client_capabilities()
             .is_some_and(|client| client.supports_tasks())
         && server.tasks.running_task_count() < MAX_TASKS;
+    let begun = tokio::time::Instant::now();
+    let joined = loop {
+        let cancel = call.cancel.clone();
+        // Of the two, a question needs the call itself.
+        let asked = tokio::select! {
+            joined = call.running.join_next() => break joined,
+            () = context.ct.cancelled(), if !cancel.is_cancelled() => {
+                cancel.cancel();
+                continue;
+            }
+            () = tokio::time::sleep_until(begun + TASK_DELAY), if can_be_task => {
+                let task = as_task(&server.tasks, call.running, call.cancel);
+                let exists = |task: &str| server.tasks.get_task(task).is_ok();
+                server.task_owners.add(&task.task.task_id, &owner, exists);
+                return Ok(CallToolResponse::Task(task));
+            }
+            () = progress::due(progress.as_ref()) => {
+                progress::tell(&mut progress).await;
+                continue;
+            }
+            asked = next_question(&mut call.questions) => asked,
+        };
+        match question::round(asked, call, server, request, &owner) {
+            Ok(open) => {
+                progress::tell(&mut progress).await;
+                return Ok(open.into());
+            }
+            Err(same) => call = same,
+        }
+    };
+    progress::tell(&mut progress).await;
+    if let (Some(Way::Rounds), false, Some(Ok(Err(error)))) = (way, was_asked, &joined)
+        && let Some(question) = approval::question(error)
+        && let Some(open) = approval::round(question, server, request)?
+    {
+        return Ok(open.into());
+    }
+    answer(joined).map(CallToolResponse::from)
+}
+
+/// Starts a call.
+fn start(
+    server: &Server,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+    progress: Option<&Progress>,
+    (way, was_asked): (Option<Way>, bool),
+) -> RunningCall {
+    let actor = server.actor(context);
+    let owner = actor.owner.clone();
+    let profiles = server.profiles(context);
+    let rounds =
+        (way == Some(Way::Rounds)).then(|| Questions::channel(approval::has_urls(context)));
+    let (asking, questions) = rounds.unzip();
+    let asks = way == Some(Way::Request) && !was_asked;
+    let events = Events::new(Arc::new(ClientSink {
+        output: progress.map(Progress::listener),
+        far: progress.map(Progress::far),
+        asker: asks.then(|| Asker::new(server, context)),
+        questions: asking,
+    }));
     let cancel = CancellationToken::new();
     let call = {
         let catalog = Arc::clone(&server.catalog);
@@ -120,28 +186,11 @@ pub(super) async fn tool(
     } else {
         server.spawn(&mut running, call);
     }
-    let begun = tokio::time::Instant::now();
-    let joined = loop {
-        tokio::select! {
-            joined = running.join_next() => break joined,
-            () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-            () = tokio::time::sleep_until(begun + TASK_DELAY), if can_be_task => {
-                let task = as_task(&server.tasks, running, cancel);
-                let exists = |task: &str| server.tasks.get_task(task).is_ok();
-                server.task_owners.add(&task.task.task_id, &owner, exists);
-                return Ok(CallToolResponse::Task(task));
-            }
-            () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
-        }
-    };
-    progress::tell(&mut progress).await;
-    if let (Some(Way::Rounds), Some(Ok(Err(error)))) = (way, &joined)
-        && let Some(question) = approval::question(error)
-        && let Some(open) = approval::round(question, server, request)?
-    {
-        return Ok(open.into());
+    RunningCall {
+        running,
+        cancel,
+        questions,
     }
-    answer(joined).map(CallToolResponse::from)
 }
 
 /// The result of a call, which may be a failure of the tool.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gongfu_testing::json::{list_at, text_at, texts};
+use gongfu_testing::json::{context, error_code, list_at, text_at, texts};
 use serde_json::{Value, json};
 
 use crate::connection::NOTICE_TIMEOUT;
@@ -218,7 +218,7 @@ fn user_interface_of_a_tool_reaches_a_client_that_shows_it() {
         foreign.cloned().collect()
     };
     let seen = tools(&mut plain);
-    assert_eq!(texts(&seen, "/name"), ["notes__add"]);
+    assert_eq!(texts(&seen, "/name"), ["notes__add", "notes__ask"]);
     let ui = json!({ "ui": { "resourceUri": "ui://notes/list.html" } });
     assert_eq!(seen[0]["_meta"], ui);
     let answer = plain.good("notes__add", json!({ "text": "x" }));
@@ -235,7 +235,61 @@ fn user_interface_of_a_tool_reaches_a_client_that_shows_it() {
     app.initialize_as("2025-11-25", capabilities);
     assert_eq!(
         texts(&tools(&mut app), "/name"),
-        ["notes__add", "notes__page"]
+        ["notes__add", "notes__ask", "notes__page"]
+    );
+}
+
+/// Parameters of a call of `ask` in 2026-07-28, with an answer to an earlier round.
+fn round(answer: Option<(&str, Value)>) -> Value {
+    let mut params =
+        json!({ "name": "notes__ask", "arguments": {}, "_meta": context("2026-07-28") });
+    let capabilities = json!({ "elicitation": { "form": {} } });
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    if let Some((state, answer)) = answer {
+        params["requestState"] = json!(state);
+        params["inputResponses"] = json!({ "question": answer });
+    }
+    params
+}
+
+/// Calls `ask`; answers the state of its question.
+fn asked(client: &mut Client) -> String {
+    let open = client.ask("tools/call", round(None));
+    assert_eq!(text_at(&open, "/resultType"), "input_required", "{open}");
+    let message = text_at(&open, "/inputRequests/question/params/message");
+    assert_eq!(message, "notes asks: where?");
+    text_at(&open, "/requestState").to_owned()
+}
+
+#[test]
+fn question_of_a_server_is_asked_in_rounds() {
+    let fixture = fixture(&["notes"], &[]);
+    let mut client = Client::start(&fixture.only(["mcp"]));
+    let answer = json!({ "action": "accept", "content": { "city": "Rome" } });
+    let state = asked(&mut client);
+    let done = client.ask("tools/call", round(Some((&state, answer.clone()))));
+    let said: Value = serde_json::from_str(text_at(&done, "/content/0/text")).unwrap();
+    assert_eq!(said, answer);
+
+    // A state is good for one answer, and for its own call alone.
+    for (state, answer) in [(&*state, &answer), ("", &answer), ("AAAA", &answer)] {
+        let refused = client.request("tools/call", round(Some((state, answer.clone()))));
+        assert_eq!(error_code(&refused), -32602, "{refused}");
+    }
+    let state = asked(&mut client);
+    let wrong = client.request("tools/call", round(Some((&state, json!("yes")))));
+    assert_eq!(error_code(&wrong), -32602, "{wrong}");
+    let decline = json!({ "action": "decline" });
+    let done = client.ask("tools/call", round(Some((&state, decline))));
+    assert!(text_at(&done, "/content/0/text").contains("decline"));
+
+    // A client that can't ask is told so by the server's own answer.
+    let mut blind = round(None);
+    blind["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    let done = client.ask("tools/call", blind);
+    assert!(
+        text_at(&done, "/content/0/text").contains("cancel"),
+        "{done}"
     );
 }
 
