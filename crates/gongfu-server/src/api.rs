@@ -12,6 +12,7 @@ use axum::{Json, Router, middleware};
 use gongfu_core::account::{Scope, Scopes, TeamRole};
 use gongfu_core::port::{Clock, LogChain};
 use gongfu_core::registry::Accounts;
+use gongfu_core::set::{SetChoice, Sets};
 use gongfu_hub::{Catalog, Profile};
 use http::Method;
 use serde_json::{Value, json};
@@ -79,6 +80,10 @@ pub struct ApiParts {
     pub catalog: Arc<Catalog>,
     /// The tools of a credential that names no profile.
     pub profiles: Vec<Profile>,
+    /// The sets that a request may name.
+    pub sets: Arc<dyn Sets>,
+    /// The set of a request that names none.
+    pub set: Option<SetChoice>,
     /// The logs of the server itself, for its audit.
     pub logs: Arc<dyn LogChain>,
     /// The limits on how often somebody may ask.

@@ -3,9 +3,12 @@
 //! A file counts as changed when its digest does, so touching it notifies nobody.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use gongfu_core::account::Actor;
+use gongfu_core::set::{CapabilitySet, SetChoice};
 use gongfu_hub::CatalogRevision;
 use gongfu_hub::surface::address;
 use gongfu_hub::surface::resource::Fingerprint;
@@ -17,6 +20,9 @@ use super::Server;
 
 /// The most files that one client can subscribe to.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
+
+/// The time between two looks at the server's set.
+const SET_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Files by URI, as they were when the client was last told; `None` for one that isn't there.
 pub(super) type SubscribedFiles = HashMap<String, Option<Fingerprint>>;
@@ -35,6 +41,8 @@ pub(super) struct LastState {
     catalog: Option<CatalogRevision>,
     /// The count of the tools that the client has had to do with.
     known: watch::Receiver<u64>,
+    /// The server's set.
+    set: Option<Arc<CapabilitySet>>,
 }
 
 impl LastState {
@@ -43,6 +51,7 @@ impl LastState {
         Self {
             catalog: None,
             known: server.known.changes(),
+            set: server.settings.set.as_ref().map(SetChoice::set),
         }
     }
 }
@@ -64,10 +73,30 @@ pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
 impl Server {
     /// Waits for a change of what the client sees; `None` when there will be no more.
     pub(super) async fn change(&self, actor: &Actor, seen: &mut LastState) -> Option<ListChange> {
-        let LastState { catalog, known } = seen;
+        let LastState {
+            catalog,
+            known,
+            set,
+        } = seen;
         tokio::select! {
             is_changed = self.catalog_change(actor, catalog) => is_changed.then_some(ListChange::All),
             Ok(()) = known.changed() => Some(ListChange::Tools),
+            () = self.set_change(set) => Some(ListChange::All),
+        }
+    }
+
+    /// Waits until the settings have another set under the name of the server's.
+    async fn set_change(&self, known: &mut Option<Arc<CapabilitySet>>) {
+        let Some(choice) = &self.settings.set else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(SET_INTERVAL).await;
+            let now = choice.set();
+            if known.as_ref() != Some(&now) {
+                *known = Some(now);
+                return;
+            }
         }
     }
 

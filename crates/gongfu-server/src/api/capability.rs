@@ -48,6 +48,9 @@ pub(super) struct CapabilityRead {
     /// The most capabilities of the page (50).
     #[schemars(range(min = 1, max = 250))]
     limit: Option<usize>,
+    /// The set that the request works with; a set only narrows.
+    #[schemars(length(min = 1, max = 128))]
+    set: Option<String>,
 }
 
 impl Endpoint for CapabilityRead {
@@ -68,7 +71,7 @@ impl Endpoint for CapabilityRead {
             cursor: self.cursor,
             limit: Some(self.limit.unwrap_or(PAGE)),
         };
-        let actor = context.actor()?;
+        let actor = context.actor_in(self.set.as_deref())?;
         let page = context.catalog().capabilities(query, &profiles, &actor);
         let page = page.await?;
         Ok(Answer::from(CapabilityPage {

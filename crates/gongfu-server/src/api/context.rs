@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use gongfu_core::account::{Actor, Role, TeamId};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::{Accounts, Credential, Identity};
+use gongfu_core::set::SetChoice;
 use gongfu_core::text::clipped;
 use gongfu_hub::Catalog;
 use gongfu_hub::surface::Operation;
@@ -79,6 +80,22 @@ impl Context {
             role,
             clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER),
         ))
+    }
+
+    /// The caller as an agent that works with a set: with the one that the request names, else the server's.
+    ///
+    /// # Errors
+    /// The endpoint is for everybody, or there is no such set.
+    pub(super) fn actor_in(&self, set: Option<&str>) -> Result<Actor, Problem> {
+        let mut actor = self.actor()?;
+        actor.permissions.set = match set {
+            Some(name) => {
+                let found = self.api.parts.sets.find(name);
+                Some(found.map_err(|why| Problem::field("set", why))?)
+            }
+            None => self.api.parts.set.as_ref().map(SetChoice::set),
+        };
+        Ok(actor)
     }
 
     /// The result of some work that may take long: it ends once the credential of the request is revoked.

@@ -21,6 +21,7 @@ use gongfu_core::port::Servers;
 use gongfu_core::registry::{
     AccountParts, AccountSettings, Accounts, Identity, NewToken, NewUser, Registration,
 };
+use gongfu_core::set::{CapabilitySet, Sets};
 use gongfu_hub::{Catalog, Profile, Quota, upstream};
 use gongfu_testing::{
     FakePasswords, FakeSecrets, FakeServers, FixedClock, MemoryRecords, MemorySpace, MemorySpaces,
@@ -48,6 +49,20 @@ struct TestServer {
     passwords: Arc<FakePasswords>,
     clock: Arc<FixedClock>,
     router: Router,
+}
+
+/// The set `review`, with a tool of another server and a skill.
+#[derive(Debug)]
+struct OneSet;
+
+impl Sets for OneSet {
+    fn find(&self, name: &str) -> Result<Arc<CapabilitySet>, String> {
+        let members = ["mcp.echo.say", "skill.nosuch"].map(str::to_owned);
+        match name {
+            "review" => CapabilitySet::new(members.to_vec()).map(Arc::new),
+            _ => Err("there is no such set; there is review".to_owned()),
+        }
+    }
 }
 
 /// An answer, read whole.
@@ -151,6 +166,8 @@ impl TestServer {
                 accounts: accounts.clone(),
                 catalog: Arc::new(catalog),
                 profiles: vec![Profile::Standard],
+                sets: Arc::new(OneSet),
+                set: None,
                 logs: records,
                 teams: Arc::new(()),
                 rates: Arc::new(RateLimits::new(

@@ -83,6 +83,9 @@ pub(super) struct ToolList {
     /// The tools of this profile.
     #[schemars(extend("enum" = profile_names()))]
     profile: Option<String>,
+    /// The set that the request works with; a set only narrows.
+    #[schemars(length(min = 1, max = 128))]
+    set: Option<String>,
 }
 
 impl Endpoint for ToolList {
@@ -94,10 +97,8 @@ impl Endpoint for ToolList {
 
     async fn answer(self, context: &Context) -> Result<Answer<ToolPage>, Problem> {
         let profiles = profiles(context, self.profile.as_deref())?;
-        let tools = context
-            .catalog()
-            .list(&profiles, &context.actor()?, None)
-            .await;
+        let actor = context.actor_in(self.set.as_deref())?;
+        let tools = context.catalog().list(&profiles, &actor, None).await;
         let items: Vec<ListedTool> = tools.into_iter().map(ListedTool::from).collect();
         let total = items.len();
         Ok(Answer::from(ToolPage { items, total }))
@@ -173,6 +174,9 @@ pub(super) struct ToolCall {
     /// The profile that the tool belongs to.
     #[schemars(extend("enum" = profile_names()))]
     profile: Option<String>,
+    /// The set that the request works with; a set only narrows.
+    #[schemars(length(min = 1, max = 128))]
+    set: Option<String>,
 }
 
 /// The statuses with which a tool may fail.
@@ -256,7 +260,7 @@ impl Endpoint for ToolCall {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/tools/{name}";
     const ACCESS: Access = Access::Credential;
-    const QUERY: &'static [&'static str] = &["profile"];
+    const QUERY: &'static [&'static str] = &["profile", "set"];
     const BODY: RequestBody = RequestBody::Whole("arguments");
     const REFUSALS: &'static [Refusal] = TOOL_REFUSALS;
     type Reply = ToolReply;
@@ -264,7 +268,7 @@ impl Endpoint for ToolCall {
     async fn answer(self, context: &Context) -> Result<Answer<ToolReply>, Problem> {
         let (profiles, actor) = (
             profiles(context, self.profile.as_deref())?,
-            context.actor()?,
+            context.actor_in(self.set.as_deref())?,
         );
         let header = |name: &str| Some(context.headers.get(name)?.to_str().ok()?.to_owned());
         let request = Request {
@@ -312,6 +316,9 @@ pub(super) struct SkillFind {
     /// The most skills to return (10).
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u64>,
+    /// The set that the request works with; a set only narrows.
+    #[schemars(length(min = 1, max = 128))]
+    set: Option<String>,
 }
 
 impl Endpoint for SkillFind {
@@ -330,7 +337,7 @@ impl Endpoint for SkillFind {
         if let Some(limit) = self.limit {
             arguments.insert("limit".to_owned(), limit.into());
         }
-        let actor = context.actor()?;
+        let actor = context.actor_in(self.set.as_deref())?;
         let standard = [Profile::Standard];
         let request = Request::new(&standard, "skill_search", arguments, &actor);
         let result = context.catalog().call(request).await?;

@@ -7,6 +7,7 @@ use gongfu_core::dependency::Installs;
 use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::port::{Clock, LogChain, Materialize, Records, SkillStore};
 use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
+use gongfu_core::set::{SetChoice, Sets};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
@@ -163,12 +164,15 @@ impl<'a> AccountServer<'a> {
         parts: &Parts,
         profiles: &Profiles,
         has_proxy: bool,
+        (sets, set): (Arc<dyn Sets>, Option<SetChoice>),
     ) -> anyhow::Result<(ApiParts, OAuthParts)> {
         let rates = Arc::new(self.rate_limits());
         let api = ApiParts {
             accounts: self.open.accounts.clone(),
             catalog: Arc::clone(&parts.catalog),
             profiles: profiles.list.clone(),
+            sets,
+            set,
             logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
             users_grant: self.config.accounts.grants == GrantSetting::Users,
             rates: Arc::clone(&rates),

@@ -106,15 +106,17 @@ pub(crate) fn run(
             wiring::offer_own_servers(&parts.space, &parts.catalog).await;
             None
         };
-        let surface = accounts
-            .as_ref()
-            .map(|server| server.surface(&parts, profiles, public_url.is_some()));
+        let sets: Arc<dyn Sets> = Arc::new(ConfiguredSets::new(&home));
+        let surface = accounts.as_ref().map(|server| {
+            let sets = (Arc::clone(&sets), set.clone());
+            server.surface(&parts, profiles, public_url.is_some(), sets)
+        });
         let (api, sign_in) = surface.transpose()?.unzip();
         let ended = serve(
             profiles,
             parts,
             ServerParts {
-                sets: Arc::new(ConfiguredSets::new(&home)),
+                sets,
                 set,
                 listener,
                 public_url,

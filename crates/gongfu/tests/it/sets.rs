@@ -1,8 +1,11 @@
 //! Sets: a client sees and reaches what its set names, and nothing beside it.
 
+use std::time::Duration;
+
 use gongfu_testing::json::{failed, list_at, text_at, texts};
 use serde_json::{Value, json};
 
+use crate::connection::NOTICE_TIMEOUT;
 use crate::fixture::Fixture;
 use crate::site::Site;
 use crate::stdio::Client;
@@ -61,10 +64,14 @@ fn client_reaches_what_its_set_names_and_nothing_else() {
     let call = json!({ "name": "one__echo", "arguments": { "text": "again" } });
     client.good("tool_call", call);
 
-    // Another choice in the settings holds from the next request on.
+    // Another choice in the settings holds from the next request on, and the client hears of it.
+    let changed = "notifications/resources/list_changed";
+    let quiet = (0..20).find(|_| client.notified(changed, Duration::from_secs(2)) == 0);
+    quiet.unwrap();
     fixture.write("home/config.toml", SETS.replace("one.echo", "two.pid"));
     let list = client.ask("tools/list", json!({}));
     assert_eq!(foreign(&list), ["two__pid"]);
+    assert!(client.notified(changed, NOTICE_TIMEOUT) > 0);
     fixture.write("home/config.toml", "[sets]\n");
     let list = client.ask("tools/list", json!({}));
     assert_eq!(foreign(&list), [""; 0]);

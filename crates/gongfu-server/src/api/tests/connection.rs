@@ -147,3 +147,36 @@ async fn tool_of_another_server_is_called_as_any_other() {
         .await;
     assert_eq!(dropped.status, StatusCode::OK, "{dropped:?}");
 }
+
+#[tokio::test]
+async fn request_works_with_the_set_that_it_names() {
+    let server = TestServer::new();
+    let ann = server.user("ann", false);
+    let (token, _) = server.token(&ann.id, &all_scopes());
+    for (path, seen) in [
+        ("/api/v1/tools", true),
+        ("/api/v1/tools?set=review", false),
+        ("/api/v1/capabilities?limit=250", true),
+        ("/api/v1/capabilities?limit=250&set=review", false),
+    ] {
+        let all = server.get(path, &token).await.json().to_string();
+        assert!(all.contains("echo__say") || all.contains("mcp.echo.say"));
+        let has_drop = all.contains("echo__drop") || all.contains("mcp.echo.drop");
+        assert_eq!(has_drop, seen, "{path}: {all}");
+    }
+    let found = server.get("/api/v1/search?q=pdf", &token).await.json();
+    assert_ne!(found["total"], 0, "{found}");
+    let found = server.get("/api/v1/search?q=pdf&set=review", &token).await;
+    assert_eq!(found.json()["total"], 0);
+    let say = json!({ "text": "hello" });
+    let path = "/api/v1/tools/echo__say?set=review";
+    let said = server.call("POST", path, &token, say.clone()).await;
+    assert_eq!(said.status, StatusCode::OK, "{said:?}");
+    let path = "/api/v1/tools/echo__drop?set=review";
+    let beside = server.call("POST", path, &token, say).await;
+    assert_eq!(beside.problem(), (404, "TOOL_NOT_FOUND".to_owned()));
+    for path in ["/api/v1/tools?set=nosuch", "/api/v1/tools?set="] {
+        let unknown = server.get(path, &token).await;
+        assert_eq!(unknown.problem().0, 422, "{unknown:?}");
+    }
+}
