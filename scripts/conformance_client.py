@@ -2,8 +2,8 @@
 """gongfu as the client that the official conformance suite tests: `conformance_client.py URL`.
 
 Does what a person does with a server they heard of: adds a connection, approves it, signs in where the server asks for
-that, and has a client call each tool through `gongfu mcp`, or read each skill. The suite starts it once for each scenario. GONGFU names the
-program.
+that, and has a client call each tool, read each resource and get each prompt through `gongfu mcp`, or read each skill.
+The suite starts it once for each scenario. GONGFU names the program.
 """
 
 from __future__ import annotations
@@ -144,6 +144,17 @@ def calls() -> list[dict[str, Any]]:
     return wanted
 
 
+def read_content(mcp: Client) -> None:
+    """Reads each resource of the server and gets each of its prompts."""
+    for resource in mcp.ask("resources/list").get("resources", []):
+        if not resource["uri"].startswith("skill:"):
+            mcp.ask("resources/read", uri=resource["uri"])
+    for prompt in mcp.ask("prompts/list").get("prompts", []):
+        if prompt["name"].startswith(f"{NAME}__"):
+            arguments = {argument["name"]: "text" for argument in prompt.get("arguments", [])}
+            mcp.ask("prompts/get", name=prompt["name"], arguments=arguments)
+
+
 def read_skills(loads: bool) -> list[str]:
     """Looks at the skills of the server as a client does: lists and finds them, and then loads each, and reads its files,
     whatever came of that."""
@@ -198,6 +209,7 @@ def main() -> int:
                 signed_in += 1
                 if not sign_in():
                     break
+        read_content(mcp)
         mcp.close()
     print(f"{scenario}: {len(wanted)} calls, {signed_in} sign-ins", file=sys.stderr)
     return 0
