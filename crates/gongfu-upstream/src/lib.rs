@@ -16,6 +16,7 @@ mod session;
 mod shared;
 mod sign_in;
 mod skill;
+mod stream;
 mod token;
 mod trouble;
 mod upstream;

@@ -25,6 +25,7 @@ use crate::convert;
 use crate::message_limit::{MAX_MESSAGE, MessageLimit};
 use crate::room::Place;
 use crate::sign_in::SignIns;
+use crate::stream::PipeWriter;
 use crate::token::TokenClient;
 use crate::trouble::Trouble;
 use crate::upstream::Tools;
@@ -90,7 +91,7 @@ impl Session {
         } = process;
         let wrong =
             |error: std::io::Error| Trouble::Other(format!("its pipes can't be used: {error}"));
-        let input = pipe::Sender::from_owned_fd(input).map_err(wrong)?;
+        let input = PipeWriter::new(input).map_err(wrong)?;
         let output = pipe::Receiver::from_owned_fd(output).map_err(wrong)?;
         let error = pipe::Receiver::from_owned_fd(error).map_err(wrong)?;
         tokio::spawn(drain(error, log));

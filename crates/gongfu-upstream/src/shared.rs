@@ -78,7 +78,7 @@ impl SharedServers {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.is_closed()) {
             *line = match UnixStream::connect(&self.address.socket).await {
-                Ok(stream) => Some(Line::new(stream, self.version.clone())),
+                Ok(stream) => Line::new(stream, self.version.clone()).ok(),
                 Err(_) => None,
             };
         }

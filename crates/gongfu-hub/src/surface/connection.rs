@@ -1,8 +1,9 @@
 //! Connections to other MCP servers: a person sees them, approves them, and ends that again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use gongfu_core::connection::{ConnectionName, OfferedSkill};
+use gongfu_core::connection::{ConnectionName, OfferedSkill, ServerContent};
 use gongfu_core::port::{ConnectionStatus, Discovery, PortError, SignIn};
 use gongfu_core::{near, pin};
 use schemars::JsonSchema;
@@ -58,6 +59,30 @@ impl Operation for ConnectionStates {
     async fn run(self, call: &Call) -> Result<Vec<ConnectionStatus>, ToolError> {
         let statuses = call.space.servers().statuses().await;
         statuses.map_err(|error| broken(&error))
+    }
+}
+
+/// Shows the prompts and resources of a connection, as its server listed them last. Starts nothing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionContent {
+    /// The name.
+    pub connection: String,
+}
+
+impl Operation for ConnectionContent {
+    const NAME: &'static str = "connection/content";
+    type Output = Arc<ServerContent>;
+    specified!(ToolSpec {
+        person_only: true,
+        ..operation::spec::<Self>()
+    });
+
+    async fn run(self, call: &Call) -> Result<Arc<ServerContent>, ToolError> {
+        let contents = call.space.servers().contents().await;
+        let contents = contents.map_err(|error| broken(&error))?;
+        let mut contents = contents.into_iter();
+        let found = contents.find(|content| content.connection.as_str() == self.connection);
+        Ok(found.map(|found| found.content).unwrap_or_default())
     }
 }
 

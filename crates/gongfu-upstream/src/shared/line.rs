@@ -1,6 +1,7 @@
 //! A client's line to the process that runs servers.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -8,11 +9,12 @@ use gongfu_core::port::{Asker, PortError, ProgressListener};
 use serde_json::value::RawValue;
 use tokio::io::BufReader;
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
+use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, watch};
 
 use super::wire::{self, Ask, FromProcess, ToProcess};
 use super::writer::Writer;
+use crate::stream;
 
 /// The ends of a request that hear of more than its answer.
 #[derive(Default, Clone)]
@@ -50,8 +52,11 @@ pub(super) struct Line {
 
 impl Line {
     /// A line over this stream. `version` counts its beginning, its end, and every change.
-    pub(super) fn new(stream: UnixStream, version: watch::Sender<u64>) -> Arc<Self> {
-        let (reader, writer) = stream.into_split();
+    ///
+    /// # Errors
+    /// The stream can't be used.
+    pub(super) fn new(stream: UnixStream, version: watch::Sender<u64>) -> io::Result<Arc<Self>> {
+        let (reader, writer) = stream::split(stream)?;
         let line = Arc::new(Self {
             writer: Writer::new(writer),
             requests: Mutex::default(),
@@ -60,7 +65,7 @@ impl Line {
         });
         version.send_modify(|version| *version += 1);
         tokio::spawn(read(Arc::downgrade(&line), reader, version));
-        line
+        Ok(line)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -178,8 +183,8 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-async fn read(line: Weak<Line>, reader: OwnedReadHalf, version: watch::Sender<u64>) {
-    let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
+async fn read(line: Weak<Line>, reader: pipe::Receiver, version: watch::Sender<u64>) {
+    let (mut reader, mut bytes) = (BufReader::with_capacity(stream::BUFFER, reader), Vec::new());
     loop {
         let message = wire::next(&mut reader, &mut bytes).await;
         let Some(line) = line.upgrade() else {
@@ -209,7 +214,7 @@ mod tests {
     /// Makes a call to a process that sends these messages, and ends.
     async fn call(messages: fn(u64) -> Vec<FromProcess>) -> Result<Box<RawValue>, AskFailure> {
         let (client, mut process) = UnixStream::pair().unwrap();
-        let line = Line::new(client, watch::Sender::new(0));
+        let line = Line::new(client, watch::Sender::new(0)).unwrap();
         let serving = async move {
             let (reader, mut writer) = process.split();
             let asked = wire::next(&mut BufReader::new(reader), &mut Vec::new()).await;

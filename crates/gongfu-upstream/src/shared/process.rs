@@ -17,6 +17,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::wire::{self, Ask, FromProcess, Status, ToProcess};
 use super::writer::Writer;
+use crate::stream;
 
 /// The interval at which the process looks whether it is still needed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -90,7 +91,9 @@ struct Client {
 }
 
 async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watch::Receiver<()>) {
-    let (reader, writer) = stream.into_split();
+    let Ok((reader, writer)) = stream::split(stream) else {
+        return;
+    };
     let mut tasks = JoinSet::new();
     let client = Arc::new(Client {
         servers,
@@ -105,7 +108,7 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
         }
     });
     let mut running: HashMap<u64, AbortHandle> = HashMap::new();
-    let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
+    let (mut reader, mut bytes) = (BufReader::with_capacity(stream::BUFFER, reader), Vec::new());
     // With the end of the line all tasks end, and with them the calls.
     while let Ok(Some(message)) = wire::next(&mut reader, &mut bytes).await {
         running.retain(|_, task| !task.is_finished());

@@ -1,11 +1,14 @@
 //! Writes messages to a socket: at once where it has room, which takes no other task, else in the background.
 
-use std::io;
+use std::io::{self, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+
+use crate::stream;
 
 /// The writing end of a line between a client and the process.
 pub(super) struct Writer {
@@ -18,7 +21,7 @@ pub(super) struct Writer {
 struct Socket(Arc<State>);
 
 struct State {
-    half: OwnedWriteHalf,
+    stream: UnixStream,
     rest: Mutex<Rest>,
     /// Tells that there is a rest.
     left: Notify,
@@ -35,9 +38,10 @@ struct Rest {
 }
 
 impl Writer {
-    pub(super) fn new(half: OwnedWriteHalf) -> Self {
+    /// A writer to a stream that doesn't block.
+    pub(super) fn new(stream: UnixStream) -> Self {
         let socket = Socket(Arc::new(State {
-            half,
+            stream,
             rest: Mutex::default(),
             left: Notify::new(),
             written: Notify::new(),
@@ -79,6 +83,13 @@ impl Writer {
     }
 }
 
+impl Drop for State {
+    fn drop(&mut self) {
+        // The reading end may outlive it. Where this fails, the other end is closed already.
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}
+
 impl Socket {
     fn rest(&self) -> MutexGuard<'_, Rest> {
         self.0.rest.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,7 +97,7 @@ impl Socket {
 
     /// Writes as much as there is room for; answers how much.
     fn try_write(&self, bytes: &[u8], rest: &mut Rest) -> usize {
-        match self.0.half.try_write(bytes) {
+        match (&self.0.stream).write(bytes) {
             Ok(written) => written,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(_) => {
@@ -101,9 +112,12 @@ async fn write_rest(socket: Socket) {
     loop {
         socket.0.left.notified().await;
         while !socket.rest().bytes.is_empty() {
-            // An error is seen by the write.
-            let _ = socket.0.half.writable().await;
+            let room = stream::room(&socket.0.stream).await;
             let mut rest = socket.rest();
+            if room.is_err() {
+                rest.bytes.clear();
+                rest.is_broken = true;
+            }
             let bytes = std::mem::take(&mut rest.bytes);
             let written = socket.try_write(&bytes, &mut rest);
             rest.bytes = bytes;
@@ -120,10 +134,14 @@ mod tests {
 
     use super::Writer;
 
+    fn writer(stream: UnixStream) -> Writer {
+        Writer::new(stream.into_std().unwrap())
+    }
+
     #[tokio::test]
     async fn messages_arrive_whole_and_in_order_however_slowly_they_are_read() {
         let (one, mut other) = UnixStream::pair().unwrap();
-        let writer = Writer::new(one.into_split().1);
+        let writer = writer(one);
         let mut expected = Vec::new();
         for number in 0..200_u32 {
             let message = vec![u8::try_from(number).unwrap(); 10_000];
@@ -142,11 +160,19 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_for_an_end_that_is_closed() {
         let (one, other) = UnixStream::pair().unwrap();
-        let writer = Writer::new(one.into_split().1);
+        let writer = writer(one);
         writer.send(&vec![0; 10_000_000]);
         drop(other);
         writer.written().await;
         writer.send(b"more");
         writer.written().await;
+    }
+
+    #[tokio::test]
+    async fn end_of_a_writer_is_seen_while_the_other_half_is_open() {
+        let (one, mut other) = UnixStream::pair().unwrap();
+        let (_reader, one) = crate::stream::split(one).unwrap();
+        drop(Writer::new(one));
+        assert_eq!(other.read(&mut [0]).await.unwrap(), 0);
     }
 }

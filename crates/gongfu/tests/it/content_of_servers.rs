@@ -123,6 +123,14 @@ fn client_has_the_prompts_and_resources_of_a_server() {
         assert_eq!(text_at(&completed, "/completion/values/0"), value);
     }
 
+    let shown = fixture
+        .gongfu(["connection", "show", "notes", "--json"])
+        .good()
+        .json();
+    assert_eq!(shown["prompts"], json!(["greet"]));
+    assert_eq!(shown["resources"], json!(["memo://list"]));
+    assert_eq!(shown["templates"], json!(["memo://{id}"]));
+
     // The audit knows.
     let log = fixture.gongfu(["log", "--json"]).good();
     for method in ["prompts/get", "resources/read", "completion/complete"] {

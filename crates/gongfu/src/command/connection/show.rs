@@ -1,7 +1,7 @@
 //! `gongfu connection show|test`: what a connection is, and whether it works.
 
-use gongfu_core::connection::{Difference, State};
-use gongfu_hub::surface::connection::{ConnectionList, ConnectionTest};
+use gongfu_core::connection::{Difference, State, entry_text};
+use gongfu_hub::surface::connection::{ConnectionContent, ConnectionList, ConnectionTest};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
@@ -21,11 +21,27 @@ pub(super) fn show(
     let operations = Operations::new(&parts)?;
     let status = status(name, &operations, terminal)?;
     let lines = status.connection.target.lines();
+    let asked = ConnectionContent {
+        connection: status.connection.name.to_string(),
+    };
+    let content = operations.operate(asked, json, terminal)?;
+    let content = [
+        ("prompt", &content.prompts, "name"),
+        ("resource", &content.resources, "uri"),
+        ("template", &content.templates, "uriTemplate"),
+    ]
+    .map(|(word, entries, field)| {
+        let texts = entries.iter().map(|entry| entry_text(entry, field));
+        (word, texts.collect::<Vec<_>>())
+    });
     if json {
         let mut shown = status_json(&status);
         if let Some(fields) = shown.as_object_mut() {
             fields.insert("target".to_owned(), json!(lines));
             fields.insert("safety".to_owned(), json!(status.connection.safety));
+            for (word, texts) in content {
+                fields.insert(format!("{word}s"), json!(texts));
+            }
         }
         terminal.json(&shown)?;
         return Ok(Outcome::Good);
@@ -40,6 +56,11 @@ pub(super) fn show(
     }
     for skill in &status.skills {
         terminal.line(&format!("    skill: {}", plain(skill)))?;
+    }
+    for (word, texts) in &content {
+        for text in texts {
+            terminal.line(&format!("    {word}: {}", plain(text)))?;
+        }
     }
     Ok(Outcome::Good)
 }
