@@ -1,10 +1,11 @@
 //! Putting the parts together: from flags, environment and settings to a library and a catalog.
 
-use std::path::{Path, PathBuf};
+mod folders;
+mod runtime;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
@@ -17,18 +18,17 @@ use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
 use gongfu_core::trust::Trusts;
 use gongfu_environments::LocalEnvironments;
-use gongfu_files::disk::{self, EntryKind};
+use gongfu_files::disk;
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota, upstream};
-use gongfu_library::source::Settings;
-use gongfu_library::{JoinedSkills, LocalSkills, SwitchRecord, TrustRecord, built_in};
+use gongfu_library::{JoinedSkills, LocalSkills, SwitchRecord, TrustRecord};
 use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
-use include_dir::{Dir, include_dir};
 use tokio::task::JoinHandle;
 
-use crate::cli::{Places, clone_hint};
+pub(crate) use self::runtime::{message_runtime, runtime, server_runtime};
+use crate::cli::Places;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::connection::LiveServers;
@@ -36,14 +36,11 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 pub(crate) use crate::home::{expanded, home};
 use crate::package;
-use crate::project::{self, Workspace};
+use crate::project::Workspace;
 use crate::telemetry;
-use crate::terminal::plain;
 
 /// The time from the start until search is made ready, at a low priority.
 const SETTLING: Duration = Duration::from_millis(250);
-
-static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
 
 /// The parts of a running gongfu.
 pub(crate) struct Parts {
@@ -143,7 +140,7 @@ pub(crate) fn unwarned_parts(
 ) -> anyhow::Result<Parts> {
     let user = environment.user.as_deref();
     for folder in &places.skills_dirs {
-        check_folder(&expanded(folder, user))?;
+        folders::check_folder(&expanded(folder, user))?;
     }
     waiting_parts(FlagsOf::Person, environment, places, mounts)
 }
@@ -209,12 +206,12 @@ fn parts_in(
     mounts: &[Mount],
     observer: Option<AuditObserver>,
 ) -> anyhow::Result<Parts> {
-    mounts.iter().try_for_each(check_mount)?;
+    mounts.iter().try_for_each(folders::check_mount)?;
     let home = home(environment)?;
     let config = Config::read(&home)?;
-    let mut settings = settings(flags, environment, places, &config);
-    let unwritable = unpack(&mut settings, &home, &config);
-    let mut doubtful = doubtful(&settings);
+    let mut settings = folders::settings(flags, environment, places, &config);
+    let unwritable = folders::unpack(&mut settings, &home, &config);
+    let mut doubtful = folders::doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
         LocalWorkspace::new(workspace.folder().to_owned(), mounts)?
@@ -391,166 +388,4 @@ pub(crate) fn builder(runner: &Arc<Runner>) -> Arc<Runner> {
     runner
         .for_hosts()
         .map_or_else(|| Arc::clone(runner), Arc::new)
-}
-
-/// Checks that a folder which a person mounts is one.
-fn check_mount(mount: &Mount) -> Result<(), Failure> {
-    let shown = plain(&mount.host.to_string_lossy());
-    let why = match disk::kind_outside(&mount.host) {
-        Some(EntryKind::Folder) => return Ok(()),
-        Some(_) => "it is not a folder",
-        None => "there is no such folder",
-    };
-    let message = format!("{shown} can't be mounted: {why}");
-    let hint = "use a folder that exists: --mount HOST or HOST:GUEST";
-    Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
-}
-
-/// Checks that a folder of skills which a person named is one.
-fn check_folder(folder: &Path) -> Result<(), Failure> {
-    let shown = plain(&folder.to_string_lossy());
-    let (message, short) = match disk::kind_outside(folder) {
-        Some(EntryKind::Folder) => return Ok(()),
-        Some(_) => {
-            let is_archive = folder.extension().is_some_and(|extension| {
-                ["zip", "skill"]
-                    .iter()
-                    .any(|known| extension.eq_ignore_ascii_case(known))
-            });
-            let hint = if is_archive {
-                "unpack the archive, and pass the folder"
-            } else {
-                "pass --skills-dir a folder of skills"
-            };
-            (format!("{shown} is not a folder"), hint)
-        }
-        None => (
-            format!("there is no folder {shown}"),
-            "check the path after --skills-dir",
-        ),
-    };
-    let hint = clone_hint(&shown).filter(|_| shown.contains(':'));
-    let hint = hint.unwrap_or_else(|| short.to_owned());
-    Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
-}
-
-/// Notes what a person should know of the folders of skills that they named.
-fn doubtful(settings: &Settings) -> Vec<String> {
-    let named = settings.chosen.iter().chain(&settings.explicit);
-    let doubtful = named.chain(&settings.environment).filter_map(|folder| {
-        let what = match disk::kind_outside(folder) {
-            Some(EntryKind::Folder) => return None,
-            Some(_) => "not a folder",
-            None => "not there yet; it is used once it is",
-        };
-        let folder = plain(&folder.to_string_lossy());
-        Some(format!("a folder of skills is {what}: {folder}"))
-    });
-    doubtful.collect()
-}
-
-fn settings(
-    flags: FlagsOf,
-    environment: &Environment,
-    places: &Places,
-    config: &Config,
-) -> Settings {
-    let named = places.workspace.clone();
-    let project = named.or_else(|| environment.directory.clone());
-    let mut named = environment.skills_dirs.clone();
-    if config.skills_dirs.is_empty() {
-        named.extend(environment.storage_path.clone());
-    }
-    let user = environment.user.as_deref();
-    let flagged = places.skills_dirs.iter();
-    let flagged: Vec<PathBuf> = flagged.map(|folder| expanded(folder, user)).collect();
-    let writable = flagged.first().cloned();
-    let (chosen, mut explicit) = match flags {
-        FlagsOf::Person | FlagsOf::Operator => (flagged, Vec::new()),
-        FlagsOf::Client => (Vec::new(), flagged),
-    };
-    if !places.no_default_dirs {
-        explicit.extend(
-            config
-                .skills_dirs
-                .iter()
-                .map(|folder| expanded(folder, user)),
-        );
-    }
-    let default_dirs = !places.no_default_dirs;
-    Settings {
-        chosen,
-        explicit,
-        environment: named,
-        start: environment.directory.clone(),
-        project,
-        trusted_elsewhere: Some(project::trusted_elsewhere(environment)),
-        user: environment.user.clone(),
-        default_dirs,
-        discover_user: environment.claude_global.unwrap_or(config.discovery.home),
-        built_in: None,
-        writable,
-        is_shared: flags == FlagsOf::Operator,
-    }
-}
-
-/// Adds the built-in skills, which are files of the home; answers why they are missing where it can't be written.
-fn unpack(settings: &mut Settings, home: &Home, config: &Config) -> Option<Failure> {
-    if !settings.default_dirs || !config.discovery.built_in {
-        return None;
-    }
-    match built_in::unpack(home, &built_in_files()) {
-        Ok(folder) => {
-            settings.built_in = Some(folder);
-            None
-        }
-        Err(error) => Some(crate::home::unusable(home, &error)),
-    }
-}
-
-fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
-    let mut files = Vec::new();
-    let mut open: Vec<&Dir<'static>> = vec![&BUILT_IN];
-    while let Some(folder) = open.pop() {
-        open.extend(folder.dirs());
-        files.extend(
-            folder
-                .files()
-                .filter_map(|file| Some((file.path().to_str()?, file.contents()))),
-        );
-    }
-    files.sort_unstable();
-    files
-}
-
-/// The time for which an idle thread is kept: it keeps the memory that it has freed.
-const KEPT: Duration = Duration::from_secs(1);
-
-/// A runtime for what waits.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_keep_alive(KEPT)
-        .enable_all()
-        .build()
-        .context("can't start threads")
-}
-
-/// A runtime that moves the messages of one client, on the thread of its caller: what a message passes through takes no
-/// other thread.
-pub(crate) fn message_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .thread_keep_alive(KEPT)
-        .enable_all()
-        .build()
-        .context("can't start the runtime of messages")
-}
-
-/// A runtime for a server of many: a thread a processor.
-pub(crate) fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .thread_keep_alive(KEPT)
-        .enable_all()
-        .build()
-        .context("can't start threads")
 }
