@@ -4,7 +4,8 @@
 It speaks 2025-11-25. It lists the prompt `greet`, the resource `memo://list`, the templates `memo://{id}` and a file of a
 skill, which nobody may read as a resource. Its tool `add` adds a prompt of the name `text` and tells that the list
 changed; it has a user interface (MCP Apps), for which alone the tool `page` is. Its tool `ask` asks the person a
-question, and answers the answer. With the argument `broken` it answers its lists with something else.
+question, and answers the answer. With the argument `broken` it answers its lists with something else, and with `odd`
+each of its lists has an entry more that is none.
 """
 
 from __future__ import annotations
@@ -90,11 +91,18 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     raise KeyError("no such method")
 
 
+def with_odd_entry(result: dict[str, Any]) -> dict[str, Any]:
+    return {name: [{"name": 7}, *value] if isinstance(value, list) else value for name, value in result.items()}
+
+
 for line in sys.stdin:
     request = json.loads(line)
     if "id" not in request or "method" not in request:
         continue
     try:
-        send({"id": request["id"], "result": answer(request["method"], request.get("params") or {})})
+        result = answer(request["method"], request.get("params") or {})
+        if "odd" in sys.argv and request["method"].endswith("/list"):
+            result = with_odd_entry(result)
+        send({"id": request["id"], "result": result})
     except KeyError as error:
         send({"id": request["id"], "error": {"code": -32602, "message": str(error.args[0])}})

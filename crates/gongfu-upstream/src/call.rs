@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gongfu_core::port::{Asker, ProgressListener, ServerAnswer, ServerCall};
-use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientRequest, InputRequest, InputRequiredResult, InputResponses, RequestId,
-    RequestParamsMeta as _, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputRequiredResult,
+    InputResponses, RequestParamsMeta as _, ServerResult,
 };
-use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use rmcp::service::{PeerRequestOptions, ServiceError};
 
 use crate::client::answer_question;
 use crate::convert;
+use crate::request::SentRequest;
 use crate::session::Session;
 use crate::trouble::{Trouble, words};
 
@@ -77,19 +76,13 @@ impl Session {
         let options = PeerRequestOptions::with_timeout(CALL_TIMEOUT)
             .reset_timeout_on_progress()
             .with_max_total_timeout(LONGEST_CALL);
-        let peer = self.service.peer();
-        let handle = match peer.send_cancellable_request(request, options).await {
-            Ok(handle) => handle,
+        let sent = match SentRequest::new(self.service.peer(), request, options).await {
+            Ok(sent) => sent,
             Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
         };
         let client = self.service.service();
-        let _listening = client.listen(handle.progress_token.clone(), progress.clone());
-        let mut cancel = CancelOnDrop {
-            peer: peer.clone(),
-            id: Some(handle.id.clone()),
-        };
-        let answer = handle.await_response().await;
-        cancel.id = None;
+        let _listening = client.listen(sent.progress_token(), progress.clone());
+        let answer = sent.answer().await;
         match answer {
             Ok(answer) => Ok(answer),
             Err(ServiceError::McpError(error)) => Err(CallError::Refused(words(&error.message))),
@@ -117,27 +110,4 @@ async fn responses(
         responses.insert(key.clone(), answer);
     }
     Ok(responses)
-}
-
-/// Tells a server that nobody waits for the answer to a request any more, unless it was answered.
-struct CancelOnDrop {
-    peer: Peer<RoleClient>,
-    id: Option<RequestId>,
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
-        let reason = "the caller cancelled it".to_owned();
-        let params = CancelledNotificationParam::new(Some(id), Some(reason));
-        let peer = self.peer.clone();
-        runtime.spawn(async move {
-            let _ = peer
-                .send_notification(CancelledNotification::new(params).into())
-                .await;
-        });
-    }
 }

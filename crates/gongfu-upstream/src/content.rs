@@ -1,20 +1,21 @@
 //! The prompts and resources of a server: listing them, and asking for one.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use gongfu_core::connection::{ServerContent, entry_text};
 use gongfu_core::port::{ServerMethod, ServerReply, ServerRequest};
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, CompleteRequest, GetPromptRequest, PaginatedRequestParams, ReadResourceRequest,
-    ServerResult,
+    ClientRequest, CompleteRequest, GetPromptRequest, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, Prompt,
+    ReadResourceRequest, Resource, ResourceTemplate, ServerResult,
 };
-use rmcp::service::{Peer, ServiceError};
+use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::request::{SentRequest, list_page};
 use crate::session::Session;
 use crate::trouble::{Trouble, words};
 
@@ -29,10 +30,6 @@ const MAX_ENTRY: usize = 64 * 1024;
 const MAX_LIST: usize = 4 * 1024 * 1024;
 /// The scheme of the files of skills: those are read by what a person approved, and not as resources of their server.
 const SKILL_SCHEME: &str = "skill:";
-
-/// A page of a list: its entries, and what leads to the next one.
-type ListPage = (Vec<Value>, Option<String>);
-type Listing = Pin<Box<dyn Future<Output = Result<ListPage, ServiceError>> + Send>>;
 
 /// The entries of a list that fit.
 #[derive(Default)]
@@ -63,13 +60,6 @@ impl EntryList {
     }
 }
 
-/// The entries of a page, as MCP writes them.
-fn page_of<T: Serialize>(entries: &[T], next: Option<String>) -> ListPage {
-    let entries = entries.iter();
-    let values = entries.filter_map(|entry| serde_json::to_value(entry).ok());
-    (values.collect(), next)
-}
-
 impl Session {
     /// Returns true if the server says that it has resources.
     pub(crate) fn has_resources(&self) -> bool {
@@ -88,27 +78,19 @@ impl Session {
         let peer = self.service.peer();
         let (mut prompts, mut resources, mut templates) = Default::default();
         if self.has_prompts() {
-            prompts = listed(peer, "prompts", |peer, page| {
-                Box::pin(async move {
-                    let listed = peer.list_prompts(Some(page)).await?;
-                    Ok(page_of(&listed.prompts, listed.next_cursor))
-                })
+            prompts = listed::<Prompt>(peer, "prompts", |page| {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page))
             })
             .await;
         }
         if self.has_resources() {
-            resources = listed(peer, "resources", |peer, page| {
-                Box::pin(async move {
-                    let listed = peer.list_resources(Some(page)).await?;
-                    Ok(page_of(&listed.resources, listed.next_cursor))
-                })
+            resources = listed::<Resource>(peer, "resources", |page| {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page))
             })
             .await;
-            templates = listed(peer, "resource templates", |peer, page| {
-                Box::pin(async move {
-                    let listed = peer.list_resource_templates(Some(page)).await?;
-                    Ok(page_of(&listed.resource_templates, listed.next_cursor))
-                })
+            templates = listed::<ResourceTemplate>(peer, "resourceTemplates", |page| {
+                let request = ListResourceTemplatesRequest::with_param(page);
+                ClientRequest::ListResourceTemplatesRequest(request)
             })
             .await;
         }
@@ -138,7 +120,11 @@ impl Session {
             Ok(request) => request,
             Err(why) => return Ok(ServerReply::Refusal(why)),
         };
-        let asking = self.service.peer().send_request(request);
+        let asking = async {
+            let options = PeerRequestOptions::no_options();
+            let sent = SentRequest::new(self.service.peer(), request, options).await?;
+            sent.answer().await
+        };
         let result = match tokio::time::timeout(TIMEOUT, asking).await {
             Ok(Ok(ServerResult::GetPromptResult(result))) => serde_json::to_value(result),
             Ok(Ok(ServerResult::ReadResourceResult(result))) => serde_json::to_value(result),
@@ -166,11 +152,11 @@ fn typed<T: DeserializeOwned>(params: Value) -> Result<T, String> {
     serde_json::from_value(params).map_err(|error| error.to_string())
 }
 
-/// All entries of a list, as far as they fit; those before a failure, where there is one.
-async fn listed(
+/// All entries of the list under `field`, as far as they fit; those before a failure, where there is one.
+async fn listed<T: Serialize + DeserializeOwned>(
     peer: &Peer<RoleClient>,
-    what: &str,
-    page: fn(Peer<RoleClient>, PaginatedRequestParams) -> Listing,
+    field: &str,
+    request: fn(PaginatedRequestParams) -> ClientRequest,
 ) -> Vec<Map<String, Value>> {
     let mut list = EntryList::default();
     let mut cursor: Option<String> = None;
@@ -178,15 +164,15 @@ async fn listed(
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::default();
             params.cursor = cursor.take();
-            let (entries, next) = page(peer.clone(), params)
-                .await
-                .map_err(|error| error.to_string())?;
-            if !entries.iter().all(|entry| list.add(entry)) {
+            let page = list_page::<T>(peer, request(params), field).await;
+            let page = page.map_err(|error| error.to_string())?;
+            let entries = page.entries.iter().map(serde_json::to_value);
+            if !entries.flatten().all(|entry| list.add(&entry)) {
                 return Err(format!(
                     "there are more than {MAX_ENTRIES}, or they are too long"
                 ));
             }
-            cursor = next;
+            cursor = page.next;
             if cursor.is_none() {
                 return Ok(());
             }
@@ -201,7 +187,7 @@ async fn listed(
     };
     if let Some(why) = failure {
         let why = words(&why);
-        tracing::warn!("a server's list of {what} is incomplete: {why}");
+        tracing::warn!("a server's list of {field} is incomplete: {why}");
     }
     list.entries
 }

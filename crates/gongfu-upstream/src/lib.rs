@@ -10,6 +10,7 @@ mod convert;
 mod link;
 mod message_limit;
 mod parts;
+mod request;
 mod room;
 mod servers;
 mod session;

@@ -9,7 +9,8 @@ use gongfu_core::connection::{PinnedTool, SkillOffer, Url};
 use gongfu_core::port::{Process, ProcessSpec, Processes};
 use gongfu_core::text::{clipped, visible};
 use rmcp::model::{
-    ClientRequest, PaginatedRequestParams, ProtocolVersion, ServerNotification, SubscriptionFilter,
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerNotification,
+    SubscriptionFilter,
 };
 use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -23,6 +24,7 @@ use tokio::sync::{Notify, watch};
 use crate::client::Client;
 use crate::convert;
 use crate::message_limit::{MAX_MESSAGE, MessageLimit};
+use crate::request::list_page;
 use crate::room::Place;
 use crate::sign_in::SignIns;
 use crate::stream::PipeWriter;
@@ -221,12 +223,12 @@ impl Session {
         for _ in 0..MAX_PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor.take();
-            let listed = self.service.list_tools(Some(page)).await;
-            let listed = match listed {
+            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
+            let listed = match list_page(self.service.peer(), request, "tools").await {
                 Ok(listed) => listed,
                 Err(error) => return Err(self.failure(&error).await),
             };
-            for tool in &listed.tools {
+            for tool in &listed.entries {
                 match convert::definition(tool) {
                     Ok(definition) if tools.len() < MAX_TOOLS => {
                         let name = definition.name.clone();
@@ -247,7 +249,7 @@ impl Session {
                     }
                 }
             }
-            cursor = listed.next_cursor;
+            cursor = listed.next;
             if cursor.is_none() {
                 // Which of them a call would reach is the server's secret.
                 for name in twice {

@@ -7,9 +7,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gongfu_core::connection::{SkillList, SkillOffer};
 use gongfu_core::port::PortError;
-use rmcp::model::{PaginatedRequestParams, ReadResourceRequestParams, ResourceContents};
+use rmcp::model::{
+    ClientRequest, ListSkillsRequest, PaginatedRequestParams, ReadResourceRequestParams,
+    ResourceContents,
+};
 use rmcp::service::ServiceError;
+use serde_json::Value;
 
+use crate::request::list_page;
 use crate::session::Session;
 use crate::trouble::{Trouble, words};
 
@@ -57,22 +62,19 @@ impl Session {
         for _ in 0..MAX_PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor.take();
-            let listed = match self.service.list_skills(Some(page)).await {
+            let request = ClientRequest::ListSkillsRequest(ListSkillsRequest::with_param(page));
+            let listed = match list_page::<Value>(self.service.peer(), request, "skills").await {
                 Ok(listed) => listed,
-                Err(ServiceError::UnexpectedResponse) => {
-                    let why = "an entry of its list of skills can't be read";
-                    return Err(Trouble::Other(why.to_owned()));
-                }
                 Err(error) => return Err(self.failure(&error).await),
             };
-            for skill in &listed.skills {
-                list.add(&serde_json::to_value(skill).unwrap_or_default());
+            for skill in &listed.entries {
+                list.add(skill);
             }
             if list.len() > MAX_SKILLS {
                 let why = format!("it offers more than {MAX_SKILLS} skills");
                 return Err(Trouble::Other(why));
             }
-            cursor = listed.next_cursor;
+            cursor = listed.next;
             if cursor.is_none() {
                 return Ok(list.into_offer());
             }

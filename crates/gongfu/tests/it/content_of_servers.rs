@@ -312,3 +312,13 @@ fn lists_that_are_none_cost_no_tool() {
     let wrong = client.call("odd__add", json!({}));
     assert_eq!(wrong["isError"], true, "{wrong}");
 }
+
+#[test]
+fn malformed_entry_of_a_list_costs_no_other() {
+    let fixture = Fixture::new();
+    connect(&fixture, "notes", &[], &["odd"]);
+    let mut client = client(&fixture, &[]);
+    assert_eq!(prompts(&mut client), ["notes__greet"]);
+    assert_eq!(resources(&mut client), ["memo://list"]);
+    client.good("notes__add", json!({ "text": "x" }));
+}

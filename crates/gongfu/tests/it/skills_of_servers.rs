@@ -276,7 +276,7 @@ fn skill_that_is_not_the_approved_one_is_refused() {
 #[test]
 fn list_that_is_none_costs_no_tool() {
     let fixture = fixture();
-    for fault in ["endless", "refuse", "broken", "empty"] {
+    for fault in ["endless", "refuse", "empty"] {
         let approved = approved(&fixture, fault, fault);
         assert_eq!(texts(list_at(&approved, "/tools"), ""), ["echo"], "{fault}");
         let tested = fixture
@@ -293,6 +293,14 @@ fn list_that_is_none_costs_no_tool() {
         .gongfu(["tool", "call", "endless__echo", "text=hello"])
         .good();
     assert_eq!(called.text(), "hello\n");
+}
+
+#[test]
+fn entry_that_is_none_costs_no_other() {
+    let fixture = fixture();
+    let approved = approved(&fixture, "broken", "broken");
+    assert_eq!(texts(list_at(&approved, "/tools"), ""), ["echo"]);
+    assert_eq!(texts(list_at(&approved, "/skills"), ""), ["good"]);
 }
 
 #[test]
