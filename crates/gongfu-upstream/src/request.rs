@@ -76,7 +76,7 @@ impl Drop for CancelOnDrop {
 pub(crate) struct ListPage<T> {
     /// Its entries, without those that are malformed.
     pub(crate) entries: Vec<T>,
-    /// What leads to the next one.
+    /// The cursor of the next one.
     pub(crate) next: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn list_page<T: DeserializeOwned>(
         .await?
         .answer()
         .await?;
-    // A list with a malformed entry is none of the protocol's results, and comes as it is.
+    // The result of a list with a malformed entry has no type of the protocol, and comes as it is.
     let mut answer = serde_json::to_value(answer).unwrap_or_default();
     let Some(Value::Array(all)) = answer.get_mut(field).map(Value::take) else {
         return Err(ServiceError::UnexpectedResponse);

@@ -10,7 +10,8 @@ use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{Catalog, NeverAsks, is_permitted};
+use super::call::NeverAsks;
+use super::{Catalog, is_permitted};
 use crate::call::{Call, Events, Form};
 use crate::error::ToolError;
 use crate::foreign::content::{self, ContentEntry, ContentRequest, ResourceKind, ServerTarget};
