@@ -22,7 +22,9 @@ use serde_json::{Value, json};
 use secret::{is_rotated, is_secret};
 
 pub use confinement::{Confinement, sandbox_folder};
-pub use content::{ServerContent, entry_text, full_uri, split_full_uri};
+pub use content::{
+    ServerContent, entry_text, full_uri, is_skill_uri, may_be_listed, names_server, split_full_uri,
+};
 pub use definition::{Definition, Difference, MAX_DEFINITION, UI_EXTENSION, is_for_ui_alone};
 pub use health::{Fault, Health, Outcome, State};
 pub use name::{ConnectionName, ConnectionNameError, SEPARATOR, permission, wire_name};

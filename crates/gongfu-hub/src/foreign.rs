@@ -6,7 +6,7 @@ mod large;
 use std::sync::Arc;
 
 use gongfu_core::capability::{Access, Origin};
-use gongfu_core::connection::{ConnectionName, Definition, permission, wire_name};
+use gongfu_core::connection::{ConnectionName, Definition, full_uri, permission, wire_name};
 use gongfu_core::port::{PortError, ServerAnswer, ServerCall, ServerTools};
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ impl ForeignTool {
             safety: definition.safety(server.safety),
             says_read_only: definition.is_read_only,
             person_only: false,
-            ui: definition.ui.clone(),
+            ui: named_ui(connection, &definition.ui),
             origin: Origin::Server(connection.to_string()),
             permission: permission(connection, &definition.name).into(),
             definition: Some(definition.digest()),
@@ -64,6 +64,21 @@ fn input_schema(schema: &Map<String, Value>) -> Map<String, Value> {
         .entry("type")
         .or_insert_with(|| Value::String("object".to_owned()));
     schema
+}
+
+/// The members that name a user interface, by the URI that it has here.
+fn named_ui(connection: &ConnectionName, ui: &Map<String, Value>) -> Map<String, Value> {
+    let rename = |uri: &mut Value| {
+        if let Value::String(uri) = uri {
+            *uri = full_uri(connection.as_str(), uri);
+        }
+    };
+    let mut ui = ui.clone();
+    if let Some(Value::Object(members)) = ui.get_mut("ui") {
+        members.get_mut("resourceUri").map(rename);
+    }
+    ui.get_mut("ui/resourceUri").map(rename);
+    ui
 }
 
 impl Review for ForeignTool {
@@ -93,9 +108,10 @@ impl Entry for ForeignTool {
             progress: Arc::new(move |progress| events.send(Event::Progress(&progress))),
             ask: Arc::new(move |mut question| {
                 let events = asking.clone();
-                // The person must know that it isn't gongfu, nor their own client, who asks.
+                // The person must know that it isn't gongfu, nor their own client, who asks: in each line.
                 if let Some(Value::String(message)) = question.get_mut("message") {
-                    message.insert_str(0, &asks);
+                    let lines: Vec<&str> = message.trim_end().split(['\n', '\r']).collect();
+                    *message = format!("{asks}{}", lines.join("\n> "));
                 }
                 Box::pin(async move { Ok(events.elicit(question).await) })
             }),

@@ -39,6 +39,7 @@ mod capability;
 mod change;
 mod content;
 mod operation;
+mod person;
 mod progress;
 mod prompt;
 mod question;

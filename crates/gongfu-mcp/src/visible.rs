@@ -114,7 +114,8 @@ fn shown_part<T: Serialize + DeserializeOwned>(part: T) -> Result<T, ErrorData> 
     serde_json::from_value(value).map_err(broken)
 }
 
-fn show(value: &mut Value) {
+/// Shows the hidden characters in all texts of a value.
+pub(crate) fn show(value: &mut Value) {
     match value {
         Value::String(text) => show_text(text),
         Value::Array(all) => all.iter_mut().for_each(show),

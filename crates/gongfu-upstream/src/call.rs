@@ -1,6 +1,7 @@
 //! A call of a tool: its progress, its questions, its end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::port::{Asker, ProgressListener, ServerAnswer, ServerCall};
@@ -14,6 +15,7 @@ use crate::client::answer_question;
 use crate::convert;
 use crate::request::SentRequest;
 use crate::session::Session;
+use crate::silence::Silence;
 use crate::trouble::{Trouble, words};
 
 /// The time without an answer or progress after which a call ends, and the longest call.
@@ -45,24 +47,36 @@ impl Session {
                 params.set_tracestate(&state);
             }
         }
-        let asking = self.service.service().asking(call.ask.clone());
+        let silence = Silence::new();
+        let ask = silence.asker(call.ask);
+        let progress = silence.listener(call.progress);
+        let asking = self.service.service().asking(Arc::clone(&ask));
         let mut round = params.clone();
         for _ in 0..MAX_ROUNDS {
-            match self.round(round, &call.progress).await? {
-                ServerResult::CallToolResult(result) => return Ok(convert::answer(result)),
-                ServerResult::InputRequiredResult(required) => {
-                    let responses = responses(&required, &call.ask).await?;
+            match self.round(round, &progress, &silence).await {
+                Ok(ServerResult::CallToolResult(result)) => {
+                    asking.end();
+                    return Ok(convert::answer(result));
+                }
+                Ok(ServerResult::InputRequiredResult(required)) => {
+                    let responses = responses(&required, &ask).await?;
                     round = params.clone();
                     round.input_responses = Some(responses);
                     round.request_state = required.request_state;
                 }
-                _ => {
+                Ok(_) => {
+                    asking.end();
                     let why = "its answer is not that of a tool".to_owned();
                     return Err(CallError::Unanswered(Trouble::Other(why)));
                 }
+                Err(refused @ CallError::Refused(_)) => {
+                    asking.end();
+                    return Err(refused);
+                }
+                Err(unanswered) => return Err(unanswered),
             }
         }
-        drop(asking);
+        asking.end();
         let why = format!("it asked for more input {MAX_ROUNDS} times");
         Err(CallError::Unanswered(Trouble::Other(why)))
     }
@@ -71,18 +85,26 @@ impl Session {
         &self,
         params: CallToolRequestParams,
         progress: &ProgressListener,
+        silence: &Silence,
     ) -> Result<ServerResult, CallError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(CALL_TIMEOUT)
-            .reset_timeout_on_progress()
-            .with_max_total_timeout(LONGEST_CALL);
+        let options = PeerRequestOptions::no_options();
         let sent = match SentRequest::new(self.service.peer(), request, options).await {
             Ok(sent) => sent,
             Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
         };
         let client = self.service.service();
         let _listening = client.listen(sent.progress_token(), progress.clone());
-        let answer = sent.answer().await;
+        let late = |why: &str| CallError::Unanswered(Trouble::Other(why.to_owned()));
+        let answer = tokio::select! {
+            answer = sent.answer() => answer,
+            () = silence.lasts(CALL_TIMEOUT) => {
+                return Err(late("it gave no answer and no progress for five minutes"));
+            }
+            () = tokio::time::sleep(LONGEST_CALL) => {
+                return Err(late("it gave no answer for an hour"));
+            }
+        };
         match answer {
             Ok(answer) => Ok(answer),
             Err(ServiceError::McpError(error)) => Err(CallError::Refused(words(&error.message))),

@@ -2,19 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use gongfu_core::connection::UI_EXTENSION;
 use gongfu_core::port::{Asker, Progress, ProgressListener};
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
-    ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken,
+    ClientConfig, ConstString as _, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationCapability, ElicitationCreateRequestMethod, ErrorCode, ErrorData,
+    FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken,
     UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
+/// The time in which a server may still ask about a call that was given up.
+const LATE: Duration = Duration::from_mins(1);
 /// The media type of a user interface.
 const UI_MEDIA_TYPE: &str = "text/html;profile=mcp-app";
 
@@ -29,8 +33,8 @@ pub(crate) struct Client {
 struct ClientState {
     /// The listeners of calls that go on.
     listeners: Mutex<HashMap<ProgressToken, ProgressListener>>,
-    /// The people behind the calls that go on, by number.
-    askers: Mutex<BTreeMap<u64, Asker>>,
+    /// The people behind the calls, by number.
+    askers: Mutex<BTreeMap<u64, Caller>>,
     /// Tells that the list of tools changed.
     tools: Notify,
     /// Tells that the list of resources changed, and with it perhaps the skills.
@@ -51,20 +55,40 @@ impl Drop for Listening {
     }
 }
 
+/// The person behind a call.
+enum Caller {
+    /// They can be asked.
+    There(Asker),
+    /// They left before the server answered, which may still ask about their call, until this moment.
+    Gone(Instant),
+}
+
 /// A person who can be asked, until it is dropped.
 pub(crate) struct Asking {
     state: Arc<ClientState>,
     number: u64,
+    is_answered: bool,
+}
+
+impl Asking {
+    /// The server has answered: it asks no more.
+    pub(crate) fn end(mut self) {
+        self.is_answered = true;
+    }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.state.askers().remove(&self.number);
+        let mut askers = self.state.askers();
+        askers.remove(&self.number);
+        if !self.is_answered {
+            askers.insert(self.number, Caller::Gone(Instant::now() + LATE));
+        }
     }
 }
 
 impl ClientState {
-    fn askers(&self) -> MutexGuard<'_, BTreeMap<u64, Asker>> {
+    fn askers(&self) -> MutexGuard<'_, BTreeMap<u64, Caller>> {
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,20 +113,25 @@ impl Client {
     pub(crate) fn asking(&self, asker: Asker) -> Asking {
         let mut askers = self.state.askers();
         let number = askers.last_key_value().map_or(0, |(last, _)| last + 1);
-        askers.insert(number, asker);
+        askers.insert(number, Caller::There(asker));
         drop(askers);
         Asking {
             state: Arc::clone(&self.state),
             number,
+            is_answered: false,
         }
     }
 
     /// The person behind the only call that goes on.
     fn only_asker(&self) -> Option<Asker> {
-        let askers = self.state.askers();
+        let mut askers = self.state.askers();
+        askers
+            .retain(|_, caller| !matches!(caller, Caller::Gone(until) if *until < Instant::now()));
         let mut all = askers.values();
-        let first = all.next()?;
-        all.next().is_none().then(|| Arc::clone(first))
+        match (all.next(), all.next()) {
+            (Some(Caller::There(asker)), None) => Some(Arc::clone(asker)),
+            _ => None,
+        }
     }
 
     /// Waits until the list of tools changed.
@@ -158,11 +187,27 @@ impl ClientHandler for Client {
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(asker) = self.only_asker() else {
-            let why = "it is not clear whose call the question is about";
+            let why = "it is not clear whose call the question is about: there are several, or one was given up just now";
             return Err(ErrorData::invalid_request(why, None));
         };
         let answer = answer_question(&question, &asker).await;
         Ok(answer.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method == ElicitationCreateRequestMethod::VALUE {
+            let why = "the question can't be read: its message or its schema is malformed";
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            request.method,
+            None,
+        ))
     }
 
     async fn on_progress(

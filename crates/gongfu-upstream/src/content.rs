@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gongfu_core::connection::{ServerContent, entry_text};
+use gongfu_core::connection::{ServerContent, may_be_listed};
 use gongfu_core::port::{ServerMethod, ServerReply, ServerRequest};
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -28,8 +28,6 @@ const MAX_PAGES: usize = 500;
 /// The longest entry, and the most of all entries of a list together, in bytes of JSON.
 const MAX_ENTRY: usize = 64 * 1024;
 const MAX_LIST: usize = 4 * 1024 * 1024;
-/// The scheme of the files of skills: those are read by what a person approved, and not as resources of their server.
-const SKILL_SCHEME: &str = "skill:";
 
 /// The entries of a list that fit.
 #[derive(Default)]
@@ -45,10 +43,12 @@ impl EntryList {
             return true;
         };
         let bytes = serde_json::to_vec(entry).map_or(usize::MAX, |bytes| bytes.len());
-        let is_skill = ["uri", "uriTemplate"]
+        // The files of skills are read by what a person approved, and not as resources of their server.
+        let mut uris = ["uri", "uriTemplate"]
             .iter()
-            .any(|field| entry_text(entry, field).starts_with(SKILL_SCHEME));
-        if bytes > MAX_ENTRY || is_skill {
+            .filter_map(|field| entry.get(*field));
+        let is_other = uris.any(|uri| !may_be_listed(uri.as_str().unwrap_or_default()));
+        if bytes > MAX_ENTRY || is_other {
             return true;
         }
         if self.entries.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_LIST {
@@ -76,24 +76,35 @@ impl Session {
     /// The prompts and resources that the server lists now. A list that can't be had is empty.
     pub(crate) async fn content(&self, target: String) -> ServerContent {
         let peer = self.service.peer();
-        let (mut prompts, mut resources, mut templates) = Default::default();
-        if self.has_prompts() {
-            prompts = listed::<Prompt>(peer, "prompts", |page| {
+        let prompts = async {
+            if !self.has_prompts() {
+                return Vec::new();
+            }
+            listed::<Prompt>(peer, "prompts", |page| {
                 ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page))
             })
-            .await;
-        }
-        if self.has_resources() {
-            resources = listed::<Resource>(peer, "resources", |page| {
+            .await
+        };
+        let resources = async {
+            if !self.has_resources() {
+                return Vec::new();
+            }
+            listed::<Resource>(peer, "resources", |page| {
                 ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page))
             })
-            .await;
-            templates = listed::<ResourceTemplate>(peer, "resourceTemplates", |page| {
+            .await
+        };
+        let templates = async {
+            if !self.has_resources() {
+                return Vec::new();
+            }
+            listed::<ResourceTemplate>(peer, "resourceTemplates", |page| {
                 let request = ListResourceTemplatesRequest::with_param(page);
                 ClientRequest::ListResourceTemplatesRequest(request)
             })
-            .await;
-        }
+            .await
+        };
+        let (prompts, resources, templates) = tokio::join!(prompts, resources, templates);
         ServerContent {
             target,
             prompts,

@@ -5,6 +5,9 @@ use gongfu_core::port::ServerAnswer;
 use rmcp::model::{CallToolResult, MetaObject, Tool};
 use serde_json::{Map, Value};
 
+/// The longest description of a tool's user interface, in bytes of JSON.
+const MAX_UI: usize = 4 * 1024;
+
 /// The definition of a tool; why it can't be used, where it can't.
 pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
     let annotations = tool.annotations.clone().unwrap_or_default();
@@ -30,24 +33,39 @@ pub(crate) fn definition(tool: &Tool) -> Result<Definition, String> {
     Ok(definition)
 }
 
-/// The members of a tool's `_meta` that name its user interface: `ui`, and `ui/resourceUri` of its first draft.
+/// The members of a tool's `_meta` that name its user interface: `ui`, and `ui/resourceUri` of its first draft. None of
+/// them if they are too long for a name.
 fn ui(meta: Option<&MetaObject>) -> Map<String, Value> {
     let members = meta.into_iter().flat_map(|meta| &meta.0);
-    members
+    let ui: Map<String, Value> = members
         .filter(|(name, _)| matches!(name.as_str(), "ui" | "ui/resourceUri"))
         .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+        .collect();
+    let length = serde_json::to_vec(&ui).map_or(usize::MAX, |bytes| bytes.len());
+    if length > MAX_UI {
+        tracing::warn!("a user interface is left out: its `_meta` has {length} bytes");
+        return Map::new();
+    }
+    ui
+}
+
+/// Returns true if the protocol keeps a member of `_meta` for itself, between us and the server.
+fn is_reserved(name: &str) -> bool {
+    let (prefix, _) = name.split_once('/').unwrap_or_default();
+    let label = prefix.split('.').nth(1);
+    matches!(label, Some("modelcontextprotocol" | "mcp")) || name == "progressToken"
 }
 
 /// The answer of a tool.
 pub(crate) fn answer(result: CallToolResult) -> ServerAnswer {
     let content = result.content.iter();
+    let meta = result.meta.into_iter().flat_map(|meta| meta.0);
     ServerAnswer {
         content: content
             .filter_map(|block| serde_json::to_value(block).ok())
             .collect(),
         structured: result.structured_content.filter(Value::is_object),
         is_error: result.is_error == Some(true),
-        meta: result.meta.map(|meta| meta.0).unwrap_or_default(),
+        meta: meta.filter(|(name, _)| !is_reserved(name)).collect(),
     }
 }

@@ -16,6 +16,7 @@ mod servers;
 mod session;
 mod shared;
 mod sign_in;
+mod silence;
 mod skill;
 mod stream;
 mod token;

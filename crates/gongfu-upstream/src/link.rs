@@ -5,6 +5,7 @@ mod content;
 mod skill;
 mod start;
 mod supervision;
+mod turn;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -40,13 +41,15 @@ pub(crate) struct Link {
     last_use: Mutex<Instant>,
     /// The time of the last connect.
     since: Mutex<Instant>,
-    calls: Semaphore,
+    calls: Arc<Semaphore>,
     /// Counts what may change the tools that can be called.
     version: watch::Sender<u64>,
     /// All that decided which tools were listed last.
     seen: Mutex<Option<News>>,
     skills: Mutex<Option<LastSkills>>,
     content: Mutex<LastContent>,
+    /// Held while prompts and resources are listed: when that ended last.
+    listing: tokio::sync::Mutex<Option<Instant>>,
     this: Weak<Self>,
     closing: watch::Sender<bool>,
 }
@@ -61,11 +64,12 @@ impl Link {
             pause: Mutex::default(),
             last_use: Mutex::new(Instant::now()),
             since: Mutex::new(Instant::now()),
-            calls: Semaphore::new(MAX_CALLS),
+            calls: Arc::new(Semaphore::new(MAX_CALLS)),
             version,
             seen: Mutex::default(),
             skills: Mutex::default(),
             content: Mutex::default(),
+            listing: tokio::sync::Mutex::default(),
             this: this.clone(),
             closing: watch::Sender::new(false),
         })
@@ -284,8 +288,7 @@ impl Link {
 
 impl Guest for Link {
     fn idle(&self) -> Option<Duration> {
-        let is_idle = self.calls.available_permits() == MAX_CALLS;
-        is_idle.then(|| self.unused())
+        (!self.is_busy()).then(|| self.unused())
     }
 
     fn leave(&self) {

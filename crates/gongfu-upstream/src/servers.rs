@@ -134,8 +134,7 @@ impl Servers for LocalServers {
         Box::pin(async move {
             let mut all = Vec::new();
             for (name, link) in &self.links {
-                let content = link.content().await?;
-                if !content.is_empty() {
+                if let Some(content) = link.content().await? {
                     all.push(ServerContents {
                         connection: name.clone(),
                         target: link.connection().target.digest(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::connection::is_for_ui_alone;
 use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -58,13 +59,18 @@ impl Catalog {
             && profile::dialects(profiles).any(|dialect| dialect.gains_search)
             && library(&space).await.is_some_and(|all| is_many(&all));
         let visible = || entries.visible(profiles, &actor.owner, is_many);
-        let in_set = visible().filter(|entry| is_in_set(entry.spec(), actor));
+        // A user interface calls its tools itself, and by their names.
+        let is_offered = |spec: &ToolSpec| form == Form::Direct || !is_for_ui_alone(&spec.ui);
+        let in_set =
+            visible().filter(|entry| is_in_set(entry.spec(), actor) && is_offered(entry.spec()));
         let found = name::found(in_set, name).map(Arc::clone);
         let Some(entry) = found.or_else(|| own?.entry(name)) else {
             if let Some(error) = unavailable(&space, profiles, actor, name).await {
                 return Err(error);
             }
-            let permitted = visible().filter(|entry| is_permitted(entry.spec(), actor));
+            let permitted = visible().filter(|entry| {
+                is_permitted(entry.spec(), actor) && !is_for_ui_alone(&entry.spec().ui)
+            });
             return Err(name::unknown(permitted, name));
         };
         let call = Call {

@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gongfu_core::connection::{
-    ConnectionName, SEPARATOR, entry_text, full_uri, split_full_uri, wire_name,
+    ConnectionName, SEPARATOR, entry_text, full_uri, is_skill_uri, names_server, split_full_uri,
+    wire_name,
 };
 use gongfu_core::port::{ServerContents, ServerMethod};
 use serde_json::{Map, Value};
 
 /// An entry of a list, as MCP writes it.
 pub type ContentEntry = Map<String, Value>;
-
-/// The scheme of gongfu's own resources: the files of skills, which no other server answers for.
-const OWN_SCHEME: &str = "skill:";
 
 /// Something that a client asks for, which another server may have.
 #[derive(Debug, Clone)]
@@ -50,13 +48,12 @@ impl ContentRequest {
         let is_prompt = |name: &str| name.contains(SEPARATOR);
         match self {
             Self::Prompt { name, .. } => is_prompt(name),
-            Self::Resource { uri } => !uri.starts_with(OWN_SCHEME),
+            Self::Resource { uri } => !is_skill_uri(uri),
             Self::Completion { params } => {
                 let about = params.get("ref").and_then(Value::as_object);
                 about.is_some_and(|about| {
                     let uri = entry_text(about, "uri");
-                    is_prompt(entry_text(about, "name"))
-                        || (!uri.is_empty() && !uri.starts_with(OWN_SCHEME))
+                    is_prompt(entry_text(about, "name")) || (!uri.is_empty() && !is_skill_uri(uri))
                 })
             }
         }
@@ -118,7 +115,8 @@ pub(crate) fn prompts(all: &[ServerContents]) -> BTreeMap<String, ContentEntry> 
     listed
 }
 
-/// The resources by URI, or the templates: one that several servers have is listed with its server.
+/// The resources by URI, or the templates: one that several servers have is listed with its server, and so is a user
+/// interface.
 pub(crate) fn resources(
     all: &[ServerContents],
     kind: ResourceKind,
@@ -134,7 +132,7 @@ pub(crate) fn resources(
         for entry in kind.of(server) {
             let own = entry_text(entry, kind.field());
             let is_shared = owners.get(own).is_some_and(|owners| owners.len() > 1);
-            let uri = if is_shared {
+            let uri = if is_shared || names_server(own) {
                 full_uri(server.connection.as_str(), own)
             } else {
                 own.to_owned()
@@ -198,10 +196,9 @@ fn prompt_named<'a>(all: &'a [ServerContents], name: &str) -> Option<(&'a Server
 /// The server that a URI names, and its own URI.
 fn named_server<'a>(all: &'a [ServerContents], uri: &str) -> Option<(&'a ServerContents, String)> {
     let (name, own) = split_full_uri(uri)?;
-    let server = all
-        .iter()
-        .find(|server| server.connection.as_str() == name)?;
-    (!own.starts_with(OWN_SCHEME)).then(|| (server, own.to_owned()))
+    let mut all = all.iter();
+    let server = all.find(|server| server.connection.as_str() == name)?;
+    Some((server, own))
 }
 
 /// The only server that lists a URI.
@@ -219,32 +216,35 @@ fn listing_server<'a>(
 
 /// The server of a resource, and its URI there: the one that the URI names, that lists it, or whose template it fits best.
 fn resource_at<'a>(all: &'a [ServerContents], uri: &str) -> Option<(&'a ServerContents, String)> {
-    if uri.starts_with(OWN_SCHEME) {
+    if is_skill_uri(uri) {
         return None;
     }
-    named_server(all, uri)
-        .or_else(|| listing_server(all, ResourceKind::Resource, uri))
-        .or_else(|| {
-            let lists = |server: &&ServerContents| {
-                ResourceKind::Resource.uris(server).any(|own| own == uri)
-            };
-            // Of several that list it, none is meant more than another.
-            if all.iter().any(|server| lists(&server)) {
-                return None;
-            }
-            let fits = |server: &ServerContents| {
-                let templates = ResourceKind::Template.uris(server);
-                templates.filter_map(|template| fit(template, uri)).max()
-            };
-            let best = all.iter().filter_map(fits).max()?;
-            let server = only(all.iter().filter(|server| fits(server) == Some(best)))?;
-            Some((server, uri.to_owned()))
-        })
+    if names_server(uri) {
+        return named_server(all, uri);
+    }
+    listing_server(all, ResourceKind::Resource, uri).or_else(|| {
+        let lists =
+            |server: &&ServerContents| ResourceKind::Resource.uris(server).any(|own| own == uri);
+        // Of several that list it, none is meant more than another.
+        if all.iter().any(|server| lists(&server)) {
+            return None;
+        }
+        let fits = |server: &ServerContents| {
+            let templates = ResourceKind::Template.uris(server);
+            templates.filter_map(|template| fit(template, uri)).max()
+        };
+        let best = all.iter().filter_map(fits).max()?;
+        let server = only(all.iter().filter(|server| fits(server) == Some(best)))?;
+        Some((server, uri.to_owned()))
+    })
 }
 
 /// The server of a template, and the template there.
 fn template_of<'a>(all: &'a [ServerContents], uri: &str) -> Option<(&'a ServerContents, String)> {
-    named_server(all, uri).or_else(|| listing_server(all, ResourceKind::Template, uri))
+    if names_server(uri) {
+        return named_server(all, uri);
+    }
+    listing_server(all, ResourceKind::Template, uri)
 }
 
 /// The length of the fixed start of a template, where a URI has it: at least its scheme.

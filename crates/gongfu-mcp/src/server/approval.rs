@@ -15,14 +15,15 @@ use gongfu_hub::surface::approval::{ApprovalAnswer, Reply};
 use gongfu_hub::{Catalog, Problem, ToolError};
 use rmcp::model::{
     CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ErrorData, InputRequest, InputRequiredResult, ProtocolVersion,
-    RequestStateCodec, SealOptions, ServerRequest,
+    ElicitationAction, ErrorData, InputRequest, InputRequiredResult, RequestStateCodec,
+    SealOptions, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Server;
+use super::person::Person;
 use crate::wire;
 
 /// The key of the question in an answer that requires input.
@@ -38,34 +39,6 @@ pub(super) fn codec() -> Option<RequestStateCodec> {
     let mut key = [0; RequestStateCodec::MIN_KEY_LENGTH];
     getrandom::fill(&mut key).ok()?;
     RequestStateCodec::try_new(key).ok()
-}
-
-/// The way to the person at a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// An answer that requires input.
-    Rounds,
-    /// A request to the client.
-    Request,
-}
-
-/// The way to the person at this client, if there is one.
-pub(super) fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
-    let declared = context.client_capabilities()?.elicitation?;
-    // A client that names no mode has forms.
-    let has_forms = declared.form.is_some() || declared.url.is_none();
-    let is_new = context
-        .protocol_version()
-        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    has_forms.then_some(if is_new { Way::Rounds } else { Way::Request })
-}
-
-/// Returns true if this client shows pages to its person.
-pub(super) fn has_urls(context: &RequestContext<RoleServer>) -> bool {
-    let declared = context
-        .client_capabilities()
-        .and_then(|client| client.elicitation);
-    declared.is_some_and(|declared| declared.url.is_some())
 }
 
 /// The question that a person must answer, if that is why a call failed.
@@ -132,15 +105,21 @@ pub(super) fn round(
 /// Asks the person at one client by requests.
 pub(super) struct Asker {
     catalog: Arc<Catalog>,
-    person: Actor,
+    actor: Actor,
+    person: Person,
     peer: Peer<RoleServer>,
 }
 
 impl Asker {
-    pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
+    pub(super) fn new(
+        server: &Server,
+        person: Person,
+        context: &RequestContext<RoleServer>,
+    ) -> Self {
         Self {
             catalog: Arc::clone(&server.catalog),
-            person: server.person(context),
+            actor: server.person(context),
+            person,
             peer: context.peer.clone(),
         }
     }
@@ -157,7 +136,7 @@ impl Asker {
 
     /// Passes a question of another server on, and the answer back.
     pub(super) async fn elicit(&self, question: Value) -> Option<Value> {
-        let question = serde_json::from_value(question).ok()?;
+        let question = self.person.asked(question)?;
         let answer = self.answer(ElicitRequest::new(question)).await?;
         serde_json::to_value(answer).ok()
     }
@@ -167,13 +146,16 @@ impl Asker {
         let Ok(form) = form(question) else {
             return false;
         };
+        if !self.person.has_forms {
+            return false;
+        }
         let Some(answer) = self.answer(form).await else {
             return false;
         };
         match reply(&answer) {
             Ok(Some(reply)) => {
                 let answer = answer_of(&question.id, AnswerTarget::Waiting, reply);
-                let recorded = self.catalog.operate(answer, &self.person).await;
+                let recorded = self.catalog.operate(answer, &self.actor).await;
                 // An answer that came too late may have been given elsewhere.
                 recorded.is_ok()
             }
@@ -216,10 +198,7 @@ pub(super) async fn taken(
     let codec = server.codec.as_ref();
     let codec = codec.ok_or_else(|| wrong("requestState", "was not given by this server"))?;
     let opened = codec.open_with(state, call(request).as_bytes());
-    let opened = opened.map_err(|error| {
-        let why = format!("{error}; call again without it and without `inputResponses`");
-        wrong("requestState", &why)
-    })?;
+    let opened = opened.map_err(|error| wrong("requestState", &error.to_string()))?;
     let answer = ElicitResult::deserialize(given)
         .map_err(|error| wrong(&format!("inputResponses.{KEY}"), &error.to_string()))?;
     let Some(reply) = reply(&answer)? else {
@@ -264,6 +243,8 @@ pub(super) fn call(request: &CallToolRequestParams) -> String {
     format!("tools/call\n{}\n{digest}", request.name)
 }
 
+/// A refusal of an answer.
 pub(super) fn wrong(field: &str, what: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("`{field}`: {what}"), None::<Value>)
+    let hint = "call again without `requestState` and `inputResponses`";
+    wire::refused(&Problem::wrong_value(field, what, hint).error())
 }

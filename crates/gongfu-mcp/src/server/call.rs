@@ -19,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::Server;
-use super::approval::{self, Asker, Way};
-use super::progress::{self, Progress};
-use super::question::{self, Outcome, Questions, RunningCall, next_question};
+use super::approval::{self, Asker};
+use super::person::{Person, Way};
+use super::progress::{self, Progress, Report};
+use super::question::{self, Continuation, Outcome, Questions, RunningCall, next_question};
 use crate::wire;
 
 /// The time that a call may take before a client that knows tasks gets one.
@@ -78,20 +79,17 @@ pub(super) async fn tool(
     let (request, context) = (&request, &context);
     // A person who was just asked isn't asked again, whatever comes of it.
     let was_asked = approval::taken(server, request, context).await?;
-    let way = approval::way(context);
+    let person = Person::at(context);
     let owner = server.actor(context).owner;
-    let token = context.meta.get_progress_token();
-    let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
     let mut call = match question::resumed(server, request, &owner)? {
-        Some(call) => call,
-        None => start(
-            server,
-            request,
-            context,
-            progress.as_ref(),
-            (way, was_asked),
-        ),
+        Continuation::Call(call) => call,
+        Continuation::Again(open) => return Ok(open.into()),
+        Continuation::Not => start(server, request, context, (person, was_asked)),
     };
+    let token = context.meta.get_progress_token();
+    let progress = token.zip(call.report.clone());
+    let mut progress =
+        progress.map(|(token, report)| Progress::new(token, context.peer.clone(), report));
     let can_be_task = server.catalog.executes(&request.name, &owner)
         && context
             .client_capabilities()
@@ -128,7 +126,8 @@ pub(super) async fn tool(
         }
     };
     progress::tell(&mut progress).await;
-    if let (Some(Way::Rounds), false, Some(Ok(Err(error)))) = (way, was_asked, &joined)
+    let asks = person.is_some_and(|person| person.way == Way::Rounds && person.has_forms);
+    if let (true, false, Some(Ok(Err(error)))) = (asks, was_asked, &joined)
         && let Some(question) = approval::question(error)
         && let Some(open) = approval::round(question, server, request)?
     {
@@ -142,20 +141,19 @@ fn start(
     server: &Server,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    progress: Option<&Progress>,
-    (way, was_asked): (Option<Way>, bool),
+    (person, was_asked): (Option<Person>, bool),
 ) -> RunningCall {
     let actor = server.actor(context);
     let owner = actor.owner.clone();
     let profiles = server.profiles(context);
-    let rounds =
-        (way == Some(Way::Rounds)).then(|| Questions::channel(approval::has_urls(context)));
-    let (asking, questions) = rounds.unzip();
-    let asks = way == Some(Way::Request) && !was_asked;
+    let by = |way: Way| person.filter(|person| person.way == way);
+    let (asking, questions) = by(Way::Rounds).map(Questions::channel).unzip();
+    let asker = by(Way::Request).filter(|_| !was_asked);
+    let report = context.meta.get_progress_token().map(|_| Report::default());
     let events = Events::new(Arc::new(ClientSink {
-        output: progress.map(Progress::listener),
-        far: progress.map(Progress::far),
-        asker: asks.then(|| Asker::new(server, context)),
+        output: report.as_ref().map(Report::listener),
+        far: report.as_ref().map(Report::far),
+        asker: asker.map(|person| Asker::new(server, person, context)),
         questions: asking,
     }));
     let cancel = CancellationToken::new();
@@ -190,6 +188,7 @@ fn start(
         running,
         cancel,
         questions,
+        report,
     }
 }
 

@@ -4,7 +4,7 @@
 //! At most ten times a second, as plain text; what comes too fast is shortened, because the answer
 //! holds it anyway.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gongfu_core::port::{self, Listener, ProgressListener};
@@ -67,62 +67,68 @@ impl PendingOutput {
     }
 }
 
+/// The report of a call: its output and progress that its client has not heard yet.
+#[derive(Clone, Default)]
+pub(super) struct Report {
+    said: Arc<Mutex<PendingOutput>>,
+    news: Arc<Notify>,
+}
+
 /// Tells one client of one call.
 pub(super) struct Progress {
     token: ProgressToken,
     peer: Peer<RoleServer>,
-    said: Arc<Mutex<PendingOutput>>,
-    news: Arc<Notify>,
+    report: Report,
     /// The number of messages; progress must grow.
     count: u32,
     last: Option<Instant>,
 }
 
-impl Progress {
-    pub(super) fn new(token: ProgressToken, peer: Peer<RoleServer>) -> Self {
-        Self {
-            token,
-            peer,
-            said: Arc::default(),
-            news: Arc::default(),
-            count: 0,
-            last: None,
-        }
+impl Report {
+    fn said(&self) -> MutexGuard<'_, PendingOutput> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hears what is said.
     pub(super) fn listener(&self) -> Listener {
-        let (said, news) = (Arc::clone(&self.said), Arc::clone(&self.news));
+        let report = self.clone();
         Arc::new(move |stream, bytes| {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            said.take(stream, bytes);
-            drop(said);
-            news.notify_one();
+            report.said().take(stream, bytes);
+            report.news.notify_one();
         })
     }
 
     /// Hears how far another server is.
     pub(super) fn far(&self) -> ProgressListener {
-        let (said, news) = (Arc::clone(&self.said), Arc::clone(&self.news));
+        let report = self.clone();
         Arc::new(move |far| {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            said.far = Some(far);
-            drop(said);
-            news.notify_one();
+            report.said().far = Some(far);
+            report.news.notify_one();
         })
+    }
+}
+
+impl Progress {
+    pub(super) fn new(token: ProgressToken, peer: Peer<RoleServer>, report: Report) -> Self {
+        Self {
+            token,
+            peer,
+            report,
+            count: 0,
+            last: None,
+        }
     }
 
     /// Waits until there is something to tell and it is time for it.
     async fn due(&self) {
-        self.news.notified().await;
+        self.report.news.notified().await;
         if let Some(last) = self.last {
             tokio::time::sleep_until(last + PAUSE).await;
         }
     }
 
     fn next(&self) -> Option<(Option<port::Progress>, Option<String>)> {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.next()
+        self.report.said().next()
     }
 
     /// Tells what was said until now.

@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::approval::{self, wrong};
+use super::person::Person;
+use super::progress::Report;
 
 /// The key of the question in an answer that requires input.
 const KEY: &str = "question";
@@ -29,7 +31,7 @@ const MAX_WAITING: usize = 256;
 
 /// A question that waits for its answer.
 pub(super) struct OpenQuestion {
-    question: Value,
+    question: ElicitRequestParams,
     answer: oneshot::Sender<Option<Value>>,
 }
 
@@ -37,22 +39,19 @@ pub(super) struct OpenQuestion {
 #[derive(Clone)]
 pub(super) struct Questions {
     sender: mpsc::Sender<OpenQuestion>,
-    has_urls: bool,
+    person: Person,
 }
 
 impl Questions {
-    /// The end that asks, of a client that shows pages or doesn't, and the one that is asked.
-    pub(super) fn channel(has_urls: bool) -> (Self, mpsc::Receiver<OpenQuestion>) {
+    /// The end that asks this person, and the one that is asked.
+    pub(super) fn channel(person: Person) -> (Self, mpsc::Receiver<OpenQuestion>) {
         let (sender, receiver) = mpsc::channel(1);
-        (Self { sender, has_urls }, receiver)
+        (Self { sender, person }, receiver)
     }
 
     /// Asks a question as MCP writes it; `None` where nobody answers.
     pub(super) async fn ask(&self, question: Value) -> Option<Value> {
-        let is_url = question.get("mode").and_then(Value::as_str) == Some("url");
-        if is_url && !self.has_urls {
-            return None;
-        }
+        let question = self.person.asked(question)?;
         let (answer, answered) = oneshot::channel();
         let asked = OpenQuestion { question, answer };
         self.sender.send(asked).await.ok()?;
@@ -68,6 +67,18 @@ pub(super) struct RunningCall {
     pub(super) running: JoinSet<Outcome>,
     pub(super) cancel: CancellationToken,
     pub(super) questions: Option<mpsc::Receiver<OpenQuestion>>,
+    /// Its progress, for a client that wants to know it.
+    pub(super) report: Option<Report>,
+}
+
+/// A request as far as it belongs to a call that runs.
+pub(super) enum Continuation {
+    /// It answers the question of this call.
+    Call(RunningCall),
+    /// It leaves the question open, which is asked again.
+    Again(InputRequiredResult),
+    /// It belongs to none.
+    Not,
 }
 
 /// The next question; waits for ever where there will be none.
@@ -86,7 +97,10 @@ pub(super) async fn next_question(
 struct WaitingCall {
     call: RunningCall,
     owner: Owner,
+    question: ElicitRequestParams,
     answer: oneshot::Sender<Option<Value>>,
+    /// Ends the waiting; it ends with the waiting itself.
+    expiry: JoinSet<()>,
 }
 
 /// The calls whose clients were asked, by the secret in the state that a client keeps.
@@ -99,22 +113,21 @@ impl WaitingCalls {
     }
 
     /// Keeps a call for a while; gives it back where there is no room.
-    fn keep(self: &Arc<Self>, id: &str, waiting: WaitingCall) -> Result<(), WaitingCall> {
+    fn keep(self: &Arc<Self>, id: &str, mut waiting: WaitingCall) -> Result<(), WaitingCall> {
         let mut all = self.lock();
         if all.len() >= MAX_WAITING {
             return Err(waiting);
         }
-        all.insert(id.to_owned(), waiting);
-        drop(all);
-        let (calls, id) = (Arc::downgrade(self), id.to_owned());
-        tokio::spawn(async move {
+        let (calls, key) = (Arc::downgrade(self), id.to_owned());
+        waiting.expiry.spawn(async move {
             tokio::time::sleep(TIMEOUT).await;
             if let Some(calls) = calls.upgrade() {
                 // With it the call ends, if its client never came back.
-                let forgotten = calls.lock().remove(&id);
+                let forgotten = calls.lock().remove(&key);
                 drop(forgotten);
             }
         });
+        all.insert(id.to_owned(), waiting);
         Ok(())
     }
 }
@@ -128,16 +141,16 @@ pub(super) fn round(
     owner: &Owner,
 ) -> Result<InputRequiredResult, RunningCall> {
     let OpenQuestion { question, answer } = asked;
-    let form = serde_json::from_value::<ElicitRequestParams>(question);
-    let id = super::caller::new_session();
-    let (Ok(form), Some(id), Some(codec)) = (form, id, &server.codec) else {
+    let (Some(id), Some(codec)) = (super::caller::new_session(), &server.codec) else {
         let _ = answer.send(None);
         return Err(call);
     };
     let waiting = WaitingCall {
         call,
         owner: owner.clone(),
+        question: question.clone(),
         answer,
+        expiry: JoinSet::new(),
     };
     if let Err(waiting) = server.waiting.keep(&id, waiting) {
         let _ = waiting.answer.send(None);
@@ -148,12 +161,17 @@ pub(super) fn round(
         .associated_data(bound.as_bytes())
         .ttl(TIMEOUT);
     let state = codec.seal_with(id.as_bytes(), &options);
-    let form = InputRequest::Elicitation(ElicitRequest::new(form));
-    let open = BTreeMap::from([(KEY.to_owned(), form)]);
-    Ok(InputRequiredResult::new(Some(open), Some(state)))
+    Ok(open(question, state))
 }
 
-/// The call that waits for the answer in a request, which has it now; `None` for a request without one.
+fn open(question: ElicitRequestParams, state: String) -> InputRequiredResult {
+    let question = InputRequest::Elicitation(ElicitRequest::new(question));
+    let open = BTreeMap::from([(KEY.to_owned(), question)]);
+    InputRequiredResult::new(Some(open), Some(state))
+}
+
+/// The call that waits for the answer in a request, which has it now. Without the answer it is asked again: the call
+/// must not begin a second time.
 ///
 /// # Errors
 /// The answer is malformed, or the call doesn't wait any more.
@@ -161,36 +179,53 @@ pub(super) fn resumed(
     server: &Server,
     request: &CallToolRequestParams,
     owner: &Owner,
-) -> Result<Option<RunningCall>, ErrorData> {
+) -> Result<Continuation, ErrorData> {
     let given = request.input_responses.as_ref();
-    let Some(given) = given.and_then(|given| given.get(KEY)) else {
-        return Ok(None);
+    let given = given.and_then(|given| given.get(KEY));
+    let Some(state) = request.request_state.as_deref() else {
+        return match given {
+            Some(_) => Err(wrong("requestState", "is missing")),
+            None => Ok(Continuation::Not),
+        };
     };
-    let state = request.request_state.as_deref();
-    let state = state.ok_or_else(|| wrong("requestState", "is missing"))?;
+    let opened = server.codec.as_ref().and_then(|codec| {
+        let opened = codec.open_with(state, bound(request).as_bytes());
+        Some(String::from_utf8_lossy(&opened.ok()?).into_owned())
+    });
+    let Some(id) = opened else {
+        return match given {
+            Some(_) => {
+                let why = "it belongs to another call, or its ten minutes are over";
+                Err(wrong("requestState", why))
+            }
+            None => Ok(Continuation::Not),
+        };
+    };
+    let gone = || {
+        wrong(
+            "requestState",
+            "the call doesn't wait for an answer any more",
+        )
+    };
+    let mut all = server.waiting.lock();
+    let waiting = all.get(&id).filter(|waiting| waiting.owner == *owner);
+    let waiting = waiting.ok_or_else(gone)?;
+    let Some(given) = given else {
+        return Ok(Continuation::Again(open(
+            waiting.question.clone(),
+            state.to_owned(),
+        )));
+    };
     let answer = ElicitResult::deserialize(given)
         .map_err(|error| wrong(&format!("inputResponses.{KEY}"), &error.to_string()))?;
-    let gone = || {
-        let why =
-            "the call doesn't wait any more; call again without it and without `inputResponses`";
-        wrong("requestState", why)
-    };
-    let codec = server.codec.as_ref().ok_or_else(gone)?;
-    let id = codec
-        .open_with(state, bound(request).as_bytes())
-        .map_err(|_| gone())?;
-    let id = String::from_utf8_lossy(&id).into_owned();
-    let waiting = {
-        let mut all = server.waiting.lock();
-        let is_theirs = all.get(&id).is_some_and(|waiting| waiting.owner == *owner);
-        if is_theirs { all.remove(&id) } else { None }
-    };
+    let waiting = all.remove(&id);
+    drop(all);
     let WaitingCall {
         call, answer: to, ..
     } = waiting.ok_or_else(gone)?;
     // The call may have ended without waiting for it.
     let _ = to.send(serde_json::to_value(answer).ok());
-    Ok(Some(call))
+    Ok(Continuation::Call(call))
 }
 
 /// Binds a state to its call, and to this kind of question.

@@ -134,7 +134,7 @@ fn under(mut content: ResourceContents, asked: &str) -> ResourceContents {
     match &mut content {
         ResourceContents::TextResourceContents { uri, .. }
         | ResourceContents::BlobResourceContents { uri, .. }
-            if uri == own =>
+            if *uri == own =>
         {
             asked.clone_into(uri);
         }

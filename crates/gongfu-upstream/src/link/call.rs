@@ -7,13 +7,14 @@ use gongfu_core::port::{PortError, ServerAnswer, ServerCall};
 use serde_json::Map;
 
 use super::Link;
+use super::turn::Turn;
 use crate::call::CallError;
 use crate::session::Session;
 use crate::trouble::Trouble;
 
 impl Link {
     /// Calls a tool.
-    pub(crate) async fn call(&self, call: ServerCall) -> Result<ServerAnswer, PortError> {
+    pub(crate) async fn call(&self, mut call: ServerCall) -> Result<ServerAnswer, PortError> {
         let pin = self.upstream.recent_pin().await?;
         let connection = self.connection();
         let pinned = pin.tools.get(&call.tool);
@@ -21,7 +22,8 @@ impl Link {
             return Err(PortError::NotFound);
         };
         self.upstream.covered(&pin)?;
-        let _permit = self.calls.acquire().await;
+        let turn = Turn::new(&self.calls).await;
+        call.ask = self.asker(call.ask, &turn);
         let mut session = self.session().await?;
         if session.approved != pin.approved
             && self.offers(&session, &call.tool, &pinned.digest).is_err()

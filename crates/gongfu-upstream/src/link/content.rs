@@ -1,12 +1,14 @@
 //! The prompts and resources of a connection, as its server listed them last.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use gongfu_core::connection::ServerContent;
 use gongfu_core::pin;
 use gongfu_core::port::{PortError, ServerReply, ServerRequest, Version};
 
 use super::Link;
+use super::turn::Turn;
 use crate::session::Session;
 
 /// The lists that are known.
@@ -51,19 +53,15 @@ impl Link {
         Ok(noted)
     }
 
-    /// The prompts and resources of an approved connection; empty for another one.
-    pub(crate) async fn content(&self) -> Result<Arc<ServerContent>, PortError> {
+    /// The prompts and resources of an approved connection whose server has such lists; `None` for another one.
+    pub(crate) async fn content(&self) -> Result<Option<Arc<ServerContent>>, PortError> {
         let pin = self.upstream.pin().await?;
         if !self.upstream.is_covered(&pin) {
-            return Ok(Arc::default());
+            return Ok(None);
         }
         let noted = self.noted_content().await?;
         let content = self.last_content().own.unwrap_or(noted);
-        if content.target == pin.target {
-            Ok(content)
-        } else {
-            Ok(Arc::default())
-        }
+        Ok((content.target == pin.target).then_some(content))
     }
 
     /// Lists the prompts and resources of its server now, and notes them.
@@ -71,8 +69,16 @@ impl Link {
         if !session.has_prompts() && !session.has_resources() {
             return;
         }
+        let asked = Instant::now();
+        let mut listed = self.listing.lock().await;
+        // Those who wait for one listing share it.
+        if listed.is_some_and(|listed| listed > asked) {
+            return;
+        }
         let target = self.connection().target.digest().to_string();
         let content = session.content(target).await;
+        *listed = Some(Instant::now());
+        drop(listed);
         if self.upstream.room.is_some() {
             // A user's session may list the user's own things.
             let mut last = self.content.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +106,7 @@ impl Link {
     pub(crate) async fn request(&self, request: ServerRequest) -> Result<ServerReply, PortError> {
         let pin = self.upstream.recent_pin().await?;
         self.upstream.covered(&pin)?;
-        let _permit = self.calls.acquire().await;
+        let _turn = Turn::new(&self.calls).await;
         let mut session = self.session().await?;
         self.touch();
         let mut reply = session.ask(request.clone()).await;

@@ -227,8 +227,14 @@ fn user_interface_of_a_tool_reaches_a_client_that_shows_it() {
     };
     let seen = tools(&mut plain);
     assert_eq!(texts(&seen, "/name"), ["notes__add", "notes__ask"]);
-    let ui = json!({ "ui": { "resourceUri": "ui://notes/list.html" } });
-    assert_eq!(seen[0]["_meta"], ui);
+    let uri = "ui://notes/notes/list.html";
+    assert_eq!(seen[0]["_meta"], json!({ "ui": { "resourceUri": uri } }));
+    let page = read(&mut plain, uri);
+    assert_eq!(text_at(&page, "/contents/0/uri"), uri);
+    assert_eq!(
+        text_at(&page, "/contents/0/text"),
+        "ui://notes/list.html as it is"
+    );
     let answer = plain.good("notes__add", json!({ "text": "x" }));
     assert_eq!(answer["_meta"], json!({ "page": 3 }));
     let found = plain.good(
@@ -236,6 +242,9 @@ fn user_interface_of_a_tool_reaches_a_client_that_shows_it() {
         json!({ "name": "notes__add", "arguments": { "text": "y" } }),
     );
     assert_eq!(found["_meta"], json!({ "page": 3 }));
+    let arguments = json!({ "name": "notes__page", "arguments": { "text": "y" } });
+    let hidden = json!({ "name": "tool_call", "arguments": arguments });
+    assert_eq!(code(&mut plain, "tools/call", hidden), "TOOL_NOT_FOUND");
 
     let mut app = Client::start(&fixture.only(["mcp"]));
     let extension = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
@@ -283,8 +292,15 @@ fn question_of_a_server_is_asked_in_rounds() {
     for (state, answer) in [(&*state, &answer), ("", &answer), ("AAAA", &answer)] {
         let refused = client.request("tools/call", round(Some((state, answer.clone()))));
         assert_eq!(error_code(&refused), -32602, "{refused}");
+        assert_eq!(text_at(&refused, "/error/data/code"), "INVALID_ARGUMENT");
     }
     let state = asked(&mut client);
+    // Without an answer the question is open still, and the call doesn't begin again.
+    let mut silent = round(None);
+    silent["requestState"] = json!(state);
+    let again = client.ask("tools/call", silent);
+    assert_eq!(text_at(&again, "/resultType"), "input_required", "{again}");
+    assert_eq!(text_at(&again, "/requestState"), state);
     let wrong = client.request("tools/call", round(Some((&state, json!("yes")))));
     assert_eq!(error_code(&wrong), -32602, "{wrong}");
     let decline = json!({ "action": "decline" });

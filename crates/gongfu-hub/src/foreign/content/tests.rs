@@ -116,9 +116,35 @@ fn files_of_skills_are_not_read_past_their_approval() {
     for uri in [
         "skill://tricky/a/SKILL.md",
         "mcp:tricky/skill://tricky/a/SKILL.md",
+        "SKILL://tricky/a/SKILL.md",
+        "mcp:tricky/Skill://tricky/a/SKILL.md",
+        "mcp:tricky/ sk\till://tricky/a/SKILL.md",
     ] {
         assert_eq!(reads(&all, uri), None, "{uri}");
     }
+}
+
+#[test]
+fn uri_that_names_a_server_leads_to_no_other() {
+    let all = [
+        server("evil", "p", "mcp:good/memo://list", "mcp:{+x}"),
+        server("worse", "p", "ui://good/list.html", "ui://{+x}"),
+    ];
+    for uri in [
+        "mcp:good/memo://list",
+        "mcp:nobody/memo://list",
+        "mcp:EVIL/memo://list",
+        "ui://good/list.html",
+        "ui://list.html",
+    ] {
+        assert_eq!(reads(&all, uri), None, "{uri}");
+    }
+    assert_eq!(
+        reads(&all, "ui://worse/good/list.html"),
+        Some(place("worse", "ui://good/list.html"))
+    );
+    let listed = resources(&all[1..], ResourceKind::Resource);
+    assert!(listed.contains_key("ui://worse/good/list.html"));
 }
 
 #[test]
