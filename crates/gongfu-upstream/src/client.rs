@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 /// The time in which a server may still ask about a call that was given up.
-const LATE: Duration = Duration::from_mins(1);
+const LATE: Duration = Duration::from_secs(10);
 /// The media type of a user interface.
 const UI_MEDIA_TYPE: &str = "text/html;profile=mcp-app";
 
