@@ -97,7 +97,7 @@ pub(super) async fn next_question(
 struct WaitingCall {
     call: RunningCall,
     owner: Owner,
-    question: ElicitRequestParams,
+    question: Box<ElicitRequestParams>,
     answer: oneshot::Sender<Option<Value>>,
     /// Ends the waiting; it ends with the waiting itself.
     expiry: JoinSet<()>,
@@ -148,7 +148,7 @@ pub(super) fn round(
     let waiting = WaitingCall {
         call,
         owner: owner.clone(),
-        question: question.clone(),
+        question: Box::new(question.clone()),
         answer,
         expiry: JoinSet::new(),
     };
@@ -212,7 +212,7 @@ pub(super) fn resumed(
     let waiting = waiting.ok_or_else(gone)?;
     let Some(given) = given else {
         return Ok(Continuation::Again(open(
-            waiting.question.clone(),
+            (*waiting.question).clone(),
             state.to_owned(),
         )));
     };

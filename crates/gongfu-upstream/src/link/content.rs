@@ -76,7 +76,7 @@ impl Link {
             return;
         }
         let target = self.connection().target.digest().to_string();
-        let content = session.content(target).await;
+        let content = Box::pin(session.content(target)).await;
         *listed = Some(Instant::now());
         drop(listed);
         if self.upstream.room.is_some() {
