@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::text::visible;
+
 /// The scheme of gongfu's own resources: the files of skills, which no other server answers for.
 const SKILL_SCHEME: &str = "skill";
 /// The scheme of the URI that names a resource with its server: `mcp:<connection>/<uri>`.
@@ -48,9 +50,10 @@ pub fn names_server(uri: &str) -> bool {
     matches!(&*scheme(uri), SERVER_SCHEME | UI_SCHEME)
 }
 
-/// Returns true if a server may list this URI as its own.
+/// Returns true if a server may list this URI as its own. One with hidden characters can't be asked for as it is shown.
 pub fn may_be_listed(uri: &str) -> bool {
-    !uri.is_empty() && !matches!(&*scheme(uri), SKILL_SCHEME | SERVER_SCHEME)
+    let is_plain = !uri.is_empty() && !uri.contains(['\n', '\t']) && visible(uri) == uri;
+    is_plain && !matches!(&*scheme(uri), SKILL_SCHEME | SERVER_SCHEME)
 }
 
 /// The URI that names a resource together with its server.
@@ -120,6 +123,8 @@ mod tests {
             assert!(!is_skill_uri(uri), "{uri:?}");
             assert!(may_be_listed(uri), "{uri:?}");
         }
-        assert!(!may_be_listed("Mcp:a/b"));
+        for uri in ["Mcp:a/b", "", "memo://a\u{202e}", "memo://\n"] {
+            assert!(!may_be_listed(uri), "{uri:?}");
+        }
     }
 }
