@@ -97,15 +97,20 @@ impl Reader<'_> {
     }
 
     fn tables(&mut self, fields: &Map<String, Value>) {
-        let found = TABLES
+        let mut tables = TABLES
             .iter()
-            .find_map(|name| Some((*name, fields.get(*name)?)));
-        let Some((name, table)) = found else {
-            if matches!(self.kind, FileKind::Own(_)) {
+            .filter_map(|name| Some((*name, fields.get(*name)?)));
+        let is_own = matches!(self.kind, FileKind::Own(_));
+        let Some((name, table)) = tables.next() else {
+            if is_own {
                 self.mistake(Vec::new(), "it has no `connections`");
             }
             return;
         };
+        if let (Some((other, _)), true) = (tables.next(), is_own) {
+            let what = format!("it is not read, because there is `{name}`: move its entries there");
+            self.mistake(vec![other.to_owned()], what);
+        }
         let place = [name.to_owned()];
         match table {
             Value::Array(items) => self.list(items, &place),
@@ -197,6 +202,19 @@ impl Reader<'_> {
 
     fn target(&self, fields: &Map<String, Value>) -> Result<Target, String> {
         let url = text(fields, &ADDRESSES)?;
+        if matches!(self.kind, FileKind::Own(_)) {
+            // Without a sandbox that a person believes in, a program could do anything.
+            let meant = |name: &&String| name.eq_ignore_ascii_case("sandbox");
+            match fields.keys().find(meant) {
+                Some(name) if name != "sandbox" => {
+                    return Err(format!("`{name}` has no meaning: write `sandbox`"));
+                }
+                Some(_) if url.is_some() => {
+                    return Err("a server at an address has no `sandbox`: remove it".to_owned());
+                }
+                _ => {}
+            }
+        }
         let (command, mut arguments) = command(fields)?;
         match (url, command) {
             (Some(_), Some(_)) => Err("it has a command and an address: remove one".to_owned()),

@@ -193,6 +193,14 @@ fn bad_entry_is_told_and_the_others_are_read() {
             json!({ "command": "x", "sandbox": "yes" }),
             "`sandbox` must be true, false or a table",
         ),
+        (
+            json!({ "command": "x", "Sandbox": true }),
+            "write `sandbox`",
+        ),
+        (
+            json!({ "url": "https://e", "sandbox": true }),
+            "no `sandbox`",
+        ),
     ];
     for (entry, part) in bad {
         let file = json!({ "connections": { "bad": entry, "good": { "command": "x" } } });
@@ -215,6 +223,11 @@ fn bad_entry_is_told_and_the_others_are_read() {
     let reading = read(&twice, FileKind::Own(&no_variable));
     assert_eq!(program(&only(&reading).connection).command, "x");
     assert!(reading.mistakes[0].what.contains("already"));
+    let both = json!({ "mcpServers": { "a": { "command": "x" } }, "connections": {} });
+    let reading = read(&both, FileKind::Own(&no_variable));
+    assert_eq!(only(&reading).connection.name, name("a"));
+    assert_eq!(reading.mistakes[0].place, ["connections"]);
+    assert!(read(&both, FileKind::Client).mistakes.is_empty());
     let odd = json!({ "connections": { "My Server": { "command": "x" } } });
     let own = read(&odd, FileKind::Own(&no_variable));
     assert!(own.mistakes[0].what.ends_with("call it `my-server`"));
