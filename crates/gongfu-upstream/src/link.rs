@@ -162,6 +162,19 @@ impl Link {
         })
     }
 
+    /// The state of a connection whose approval can't be read: it has none.
+    pub(crate) fn broken(&self, error: &PortError) -> ConnectionStatus {
+        ConnectionStatus {
+            connection: self.connection().clone(),
+            source: self.upstream.declared.source.clone(),
+            state: State::Dead,
+            reason: Some(format!("its approval can't be read: {error}")),
+            is_approved: false,
+            tools: Vec::new(),
+            skills: Vec::new(),
+        }
+    }
+
     /// Its state and why it isn't ready. Without a session of its own, others may have shown that definitions changed.
     fn state(&self, pin: &Arc<ConnectionPin>) -> (State, Option<String>) {
         let own = self.health();

@@ -86,7 +86,8 @@ impl Servers for LocalServers {
         Box::pin(async move {
             let mut statuses = Vec::new();
             for link in self.links.values() {
-                statuses.push(link.status().await?);
+                let status = link.status().await;
+                statuses.push(status.unwrap_or_else(|error| link.broken(&error)));
             }
             Ok(statuses)
         })
@@ -96,7 +97,13 @@ impl Servers for LocalServers {
         Box::pin(async move {
             let mut all = Vec::new();
             for (name, link) in &self.links {
-                let definitions = link.tools().await?;
+                let definitions = match link.tools().await {
+                    Ok(definitions) => definitions,
+                    Err(error) => {
+                        tracing::warn!(connection = %name, %error, "its tools are left out");
+                        continue;
+                    }
+                };
                 if !definitions.is_empty() {
                     all.push(ServerTools {
                         connection: name.clone(),
@@ -134,7 +141,14 @@ impl Servers for LocalServers {
         Box::pin(async move {
             let mut all = Vec::new();
             for (name, link) in &self.links {
-                if let Some(content) = link.content().await? {
+                let content = match link.content().await {
+                    Ok(content) => content,
+                    Err(error) => {
+                        tracing::warn!(connection = %name, %error, "its lists are left out");
+                        continue;
+                    }
+                };
+                if let Some(content) = content {
                     all.push(ServerContents {
                         connection: name.clone(),
                         target: link.connection().target.digest(),

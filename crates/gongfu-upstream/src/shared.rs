@@ -34,6 +34,8 @@ pub use process::{Process, serve};
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time until the process is started once more, where nobody listens yet; each further one is three times as long.
 const START_AGAIN: Duration = Duration::from_millis(250);
+/// The time in which the process says what it knows; after it, what a person approved is listed without it.
+const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The processes that are asked at most, where one ends after the other.
 const MAX_PROCESSES: usize = 3;
 
@@ -42,6 +44,8 @@ const MAX_PROCESSES: usize = 3;
 pub struct ProcessAddress {
     /// The socket that it listens on.
     pub socket: PathBuf,
+    /// The user whose process it must be.
+    pub user: u32,
     /// Starts it, where nobody listens. One that is started in vain ends by itself.
     pub start: Arc<dyn Fn() -> io::Result<()> + Send + Sync>,
 }
@@ -78,7 +82,13 @@ impl SharedServers {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.is_closed()) {
             *line = match UnixStream::connect(&self.address.socket).await {
-                Ok(stream) => Line::new(stream, self.version.clone()).ok(),
+                Ok(stream) if is_of(&stream, self.address.user) => {
+                    Line::new(stream, self.version.clone()).ok()
+                }
+                Ok(_) => {
+                    tracing::warn!("the process that runs other servers is another user's");
+                    None
+                }
                 Err(_) => None,
             };
         }
@@ -126,16 +136,40 @@ impl SharedServers {
             } else {
                 self.existing().await
             };
-            match line?.ask(ask.clone(), listeners.clone()).await {
+            let line = line?;
+            if !is_started && line.is_stuck() {
+                return None;
+            }
+            let asking = line.ask(ask.clone(), listeners.clone());
+            let answer = if is_started {
+                asking.await
+            } else {
+                let Ok(answer) = tokio::time::timeout(LIST_TIMEOUT, asking).await else {
+                    tracing::warn!("the process that runs other servers doesn't answer");
+                    line.stick();
+                    return None;
+                };
+                answer
+            };
+            match answer {
                 Ok(answer) => return Some(Ok(answer)),
                 Err(AskFailure::Refused(why)) => return Some(Err(why)),
                 Err(AskFailure::NotBegun) => {}
                 Err(AskFailure::Ended) => break,
+                Err(AskFailure::Stuck) => {
+                    let why = "the process that runs it (`gongfu servers`) doesn't answer";
+                    return Some(Err(PortError::Unavailable(why.to_owned())));
+                }
             }
         }
         let why = "the process that runs it has ended; another call starts it again";
         Some(Err(PortError::Unavailable(why.to_owned())))
     }
+}
+
+/// Returns true if the other end of a stream is a process of this user.
+fn is_of(stream: &UnixStream, user: u32) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == user)
 }
 
 impl Servers for SharedServers {

@@ -10,6 +10,8 @@ pub(crate) struct FileStamp {
     inode: u64,
     length: u64,
     modified: SystemTime,
+    /// The time of its last change of any kind, which no program can set.
+    changed: (i64, i64),
 }
 
 impl FileStamp {
@@ -20,6 +22,7 @@ impl FileStamp {
             inode: file.ino(),
             length: file.len(),
             modified: file.modified().ok()?,
+            changed: (file.ctime(), file.ctime_nsec()),
         })
     }
 }

@@ -97,10 +97,16 @@ impl Reader<'_> {
     }
 
     fn tables(&mut self, fields: &Map<String, Value>) {
-        let mut tables = TABLES
-            .iter()
-            .filter_map(|name| Some((*name, fields.get(*name)?)));
         let is_own = matches!(self.kind, FileKind::Own(_));
+        let mut tables: Vec<(&str, &Value)> = TABLES
+            .iter()
+            .filter_map(|name| Some((*name, fields.get(*name)?)))
+            .collect();
+        if is_own {
+            // `gongfu connection add` writes into the last of them.
+            tables.reverse();
+        }
+        let mut tables = tables.into_iter();
         let Some((name, table)) = tables.next() else {
             if is_own {
                 self.mistake(Vec::new(), "it has no `connections`");

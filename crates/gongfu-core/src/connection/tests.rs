@@ -223,10 +223,10 @@ fn bad_entry_is_told_and_the_others_are_read() {
     let reading = read(&twice, FileKind::Own(&no_variable));
     assert_eq!(program(&only(&reading).connection).command, "x");
     assert!(reading.mistakes[0].what.contains("already"));
-    let both = json!({ "mcpServers": { "a": { "command": "x" } }, "connections": {} });
+    let both = json!({ "mcpServers": {}, "connections": { "a": { "command": "x" } } });
     let reading = read(&both, FileKind::Own(&no_variable));
     assert_eq!(only(&reading).connection.name, name("a"));
-    assert_eq!(reading.mistakes[0].place, ["connections"]);
+    assert_eq!(reading.mistakes[0].place, ["mcpServers"]);
     assert!(read(&both, FileKind::Client).mistakes.is_empty());
     let odd = json!({ "connections": { "My Server": { "command": "x" } } });
     let own = read(&odd, FileKind::Own(&no_variable));

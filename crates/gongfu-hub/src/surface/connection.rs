@@ -143,6 +143,8 @@ impl Operation for ConnectionTest {
 pub struct ConnectionApprove {
     /// The name.
     pub connection: String,
+    /// The digest of the command or address that the person saw.
+    pub digest: String,
     /// The names and digests of the definitions that the person saw.
     pub tools: Vec<(String, String)>,
     /// The URIs and digests of the skills that the person saw; `None` leaves their approval as it is.
@@ -157,6 +159,9 @@ impl Operation for ConnectionApprove {
     async fn run(self, call: &Call) -> Result<usize, ToolError> {
         let status = status(call, &self.connection).await?;
         let connection = &status.connection;
+        if connection.target.digest().to_string() != self.digest {
+            return Err(Problem::ChangedSinceReview.error());
+        }
         let discovery = discover(call, &connection.name).await?;
         let skills = match &self.skills {
             Some(seen) => Some(seen_skills(seen, discovery.skills.skills)?),

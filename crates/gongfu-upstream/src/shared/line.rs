@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use gongfu_core::port::{Asker, PortError, ProgressListener};
 use serde_json::value::RawValue;
@@ -15,6 +16,9 @@ use tokio::sync::{oneshot, watch};
 use super::wire::{self, Ask, FromProcess, ToProcess};
 use super::writer::Writer;
 use crate::stream;
+
+/// The time in which the process says that it has begun a call.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The ends of a request that hear of more than its answer.
 #[derive(Default, Clone)]
@@ -40,6 +44,8 @@ pub(super) enum AskFailure {
     NotBegun,
     /// The process ended in the middle of it.
     Ended,
+    /// The process doesn't read what it is asked.
+    Stuck,
 }
 
 /// A line to the process.
@@ -48,6 +54,8 @@ pub(super) struct Line {
     requests: Mutex<HashMap<u64, Request>>,
     next: AtomicU64,
     is_closed: AtomicBool,
+    /// True while an answer is overdue that costs the process nothing.
+    is_stuck: AtomicBool,
 }
 
 impl Line {
@@ -62,6 +70,7 @@ impl Line {
             requests: Mutex::default(),
             next: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
+            is_stuck: AtomicBool::new(false),
         });
         version.send_modify(|version| *version += 1);
         tokio::spawn(read(Arc::downgrade(&line), reader, version));
@@ -70,6 +79,15 @@ impl Line {
 
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        self.is_stuck.load(Ordering::Relaxed)
+    }
+
+    /// Notes that an answer is overdue.
+    pub(super) fn stick(&self) {
+        self.is_stuck.store(true, Ordering::Relaxed);
     }
 
     fn requests(&self) -> MutexGuard<'_, HashMap<u64, Request>> {
@@ -88,7 +106,8 @@ impl Line {
         listeners: Listeners,
     ) -> Result<Box<RawValue>, AskFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (answer, answered) = oneshot::channel();
+        let (answer, mut answered) = oneshot::channel();
+        let is_told = ask.has_effect();
         let request = Request {
             answer,
             listeners,
@@ -101,10 +120,19 @@ impl Line {
             // The reader may have looked for requests before this one was there.
             self.fail_all();
         }
+        let early = tokio::time::timeout(BEGIN_TIMEOUT, &mut answered).await;
+        if let Ok(answer) = early {
+            return answer.unwrap_or(Err(AskFailure::Ended));
+        }
+        let has_begun = self.requests().get(&id).is_none_or(|one| one.is_begun);
+        if is_told && !has_begun {
+            return Err(AskFailure::Stuck);
+        }
         answered.await.unwrap_or(Err(AskFailure::Ended))
     }
 
     fn receive(self: &Arc<Self>, message: FromProcess, version: &watch::Sender<u64>) {
+        self.is_stuck.store(false, Ordering::Relaxed);
         match message {
             FromProcess::Changed => version.send_modify(|version| *version += 1),
             FromProcess::Answer { id, answer } => self.end(id, Ok(answer)),

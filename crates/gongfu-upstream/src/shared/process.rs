@@ -1,7 +1,6 @@
 //! The process that runs servers for all clients of a person.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +21,9 @@ use crate::stream;
 /// The interval at which the process looks whether it is still needed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The pause after a client that can't be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
 /// All that the process is made of.
 pub struct Process {
     /// Accepts its clients.
@@ -36,11 +38,8 @@ pub struct Process {
     pub is_reachable: Box<dyn Fn() -> bool + Send>,
 }
 
-/// Serves clients until nobody has come for a while, or nobody finds the way any more.
-///
-/// # Errors
-/// No client can be accepted.
-pub async fn serve(process: Process) -> io::Result<()> {
+/// Serves clients until nobody has come for a while, or until the last has left once nobody finds the way any more.
+pub async fn serve(process: Process) {
     let (changed, _) = watch::channel(());
     let clients = Arc::new(());
     let mut tasks = JoinSet::new();
@@ -53,8 +52,17 @@ pub async fn serve(process: Process) -> io::Result<()> {
         }
         match accepted {
             Ok(accepted) => {
-                let (stream, _) = accepted?;
-                if stream.peer_cred()?.uid() != process.user {
+                let (stream, _) = match accepted {
+                    Ok(accepted) => accepted,
+                    // There may be too many files open for a while; those who are here go on.
+                    Err(error) => {
+                        tracing::warn!(%error, "a client can't be accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    }
+                };
+                let peer = stream.peer_cred();
+                if !peer.is_ok_and(|peer| peer.uid() == process.user) {
                     continue;
                 }
                 let (servers, alive) = (Arc::clone(&process.servers), Arc::clone(&clients));
@@ -64,10 +72,14 @@ pub async fn serve(process: Process) -> io::Result<()> {
                     drop(alive);
                 });
             }
-            Err(_) if last_use.elapsed() > process.linger || !(process.is_reachable)() => {
-                return Ok(());
+            Err(_) => {
+                while tasks.try_join_next().is_some() {}
+                let is_unused = Arc::strong_count(&clients) == 1;
+                let is_over = last_use.elapsed() > process.linger;
+                if is_unused && (is_over || !(process.is_reachable)()) {
+                    return;
+                }
             }
-            Err(_) => while tasks.try_join_next().is_some() {},
         }
     }
 }

@@ -164,7 +164,7 @@ fn remove(
         let hint = "`gongfu connection list` shows the connections";
         Failure::usage("INVALID_NAME", error.to_string(), hint)
     })?;
-    if !file::remove(&home, &known)? {
+    if !file::has(&home, &known)? {
         let declared = connections(environment, &home).declared;
         let elsewhere = declared.iter().find(|one| one.connection.name == known);
         let (message, hint) = match elsewhere {
@@ -183,7 +183,9 @@ fn remove(
     let revoke = ConnectionRevoke {
         connection: known.to_string(),
     };
+    // First: an approval must not outlive the connection that a person saw.
     operate(revoke, &parts, false, terminal)?;
+    file::remove(&home, &known)?;
     terminal.line(&format!("removed   {known}"))?;
     Ok(Outcome::Good)
 }

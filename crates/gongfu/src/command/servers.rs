@@ -48,8 +48,7 @@ pub(crate) fn run(environment: &Environment) -> anyhow::Result<Outcome> {
         let identity = identity(&socket).context("the socket is gone")?;
         let process = Process {
             listener,
-            // The one who made the socket is this user.
-            user: std::fs::symlink_metadata(&socket)?.uid(),
+            user: rustix::process::geteuid().as_raw(),
             servers: Arc::new(local(environment, &home, &records, connections)),
             linger: LINGER,
             is_reachable: {
@@ -58,16 +57,21 @@ pub(crate) fn run(environment: &Environment) -> anyhow::Result<Outcome> {
             },
         };
         tokio::select! {
-            served = serve(process) => anyhow::Ok(served?),
-            () = signals.next() => Ok(()),
+            () = serve(process) => {}
+            () = signals.next() => {}
         }
+        anyhow::Ok(identity)
     });
-    // Clients that come now start another one.
-    let _ = std::fs::remove_file(&socket);
+    if let Ok(own) = served
+        && identity(&socket) == Some(own)
+    {
+        // Clients that come now start another one.
+        let _ = std::fs::remove_file(&socket);
+    }
     runtime.block_on(refreshes_ended());
     // Dropping the servers has begun to end their programs.
     runtime.shutdown_timeout(END_TIMEOUT);
-    served.map(|()| Outcome::Good)
+    served.map(|_| Outcome::Good)
 }
 
 /// Listens on a socket that only this user can reach.

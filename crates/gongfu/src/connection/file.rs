@@ -91,15 +91,17 @@ pub(crate) fn put(home: &Home, connection: &Connection) -> Result<(), Failure> {
     edit(home, &connection.name, Some(&entry(connection)))
 }
 
-/// Removes a connection from the file; answers whether it was there.
-pub(crate) fn remove(home: &Home, name: &ConnectionName) -> Result<bool, Failure> {
+/// Returns true if a connection is in the file.
+pub(crate) fn has(home: &Home, name: &ConnectionName) -> Result<bool, Failure> {
     let snapshot = Snapshot::read(&home.connections())?;
     let text = snapshot.text.unwrap_or_default();
     let found = Format::Json.get(&text, &[TABLE, name.as_str()])?;
-    if found.is_some() {
-        edit(home, name, None)?;
-    }
     Ok(found.is_some())
+}
+
+/// Removes a connection from the file.
+pub(crate) fn remove(home: &Home, name: &ConnectionName) -> Result<(), Failure> {
+    edit(home, name, None)
 }
 
 fn edit(home: &Home, name: &ConnectionName, entry: Option<&Value>) -> Result<(), Failure> {

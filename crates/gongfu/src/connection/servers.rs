@@ -99,6 +99,7 @@ pub(super) fn address(
     let is_short = socket.as_os_str().len() < MAX_SOCKET;
     is_short.then(|| ProcessAddress {
         socket,
+        user: rustix::process::geteuid().as_raw(),
         start: Arc::new(move || {
             let folder = home.folder(FOLDER)?;
             let path = folder.path().join("servers.log");

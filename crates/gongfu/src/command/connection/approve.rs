@@ -80,6 +80,7 @@ pub(super) fn run(
     });
     let approve = ConnectionApprove {
         connection: name.to_owned(),
+        digest: status.connection.target.digest().to_string(),
         tools: wanted
             .iter()
             .map(|tool| (tool.name.clone(), tool.digest().to_string()))
