@@ -129,7 +129,7 @@ impl SharedServers {
         listeners: Listeners,
     ) -> Option<Result<Box<RawValue>, PortError>> {
         // What a server is needed for is worth the start of a process.
-        let is_started = !matches!(ask, Ask::Statuses | Ask::Tools);
+        let is_started = ask.is_long();
         for _ in 0..MAX_PROCESSES {
             let line = if is_started {
                 self.line().await

@@ -18,7 +18,7 @@ use super::writer::Writer;
 use crate::stream;
 
 /// The time in which the process says that it has begun a call.
-const BEGIN_TIMEOUT: Duration = Duration::from_secs(20);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The ends of a request that hear of more than its answer.
 #[derive(Default, Clone)]
@@ -31,6 +31,7 @@ pub(super) struct Listeners {
 struct Request {
     answer: oneshot::Sender<Result<Box<RawValue>, AskFailure>>,
     listeners: Listeners,
+    has_effect: bool,
     /// True once the process may have done something of it.
     is_begun: bool,
 }
@@ -107,10 +108,11 @@ impl Line {
     ) -> Result<Box<RawValue>, AskFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, mut answered) = oneshot::channel();
-        let is_told = ask.has_effect();
+        let (is_long, has_effect) = (ask.is_long(), ask.has_effect());
         let request = Request {
             answer,
             listeners,
+            has_effect,
             is_begun: false,
         };
         self.requests().insert(id, request);
@@ -125,7 +127,7 @@ impl Line {
             return answer.unwrap_or(Err(AskFailure::Ended));
         }
         let has_begun = self.requests().get(&id).is_none_or(|one| one.is_begun);
-        if is_told && !has_begun {
+        if is_long && !has_begun {
             return Err(AskFailure::Stuck);
         }
         answered.await.unwrap_or(Err(AskFailure::Ended))
@@ -187,7 +189,7 @@ impl Line {
             .map(|(_, request)| request)
             .collect();
         for request in all {
-            let why = if request.is_begun {
+            let why = if request.is_begun && request.has_effect {
                 AskFailure::Ended
             } else {
                 AskFailure::NotBegun

@@ -51,16 +51,7 @@ pub async fn serve(process: Process) {
             last_use = tokio::time::Instant::now();
         }
         match accepted {
-            Ok(accepted) => {
-                let (stream, _) = match accepted {
-                    Ok(accepted) => accepted,
-                    // There may be too many files open for a while; those who are here go on.
-                    Err(error) => {
-                        tracing::warn!(%error, "a client can't be accepted");
-                        tokio::time::sleep(ACCEPT_PAUSE).await;
-                        continue;
-                    }
-                };
+            Ok(Ok((stream, _))) => {
                 let peer = stream.peer_cred();
                 if !peer.is_ok_and(|peer| peer.uid() == process.user) {
                     continue;
@@ -71,6 +62,11 @@ pub async fn serve(process: Process) {
                     client(stream, servers, changes).await;
                     drop(alive);
                 });
+            }
+            // There may be too many files open for a while; those who are here go on.
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a client can't be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
             Err(_) => {
                 while tasks.try_join_next().is_some() {}
@@ -175,6 +171,8 @@ impl Client {
     async fn done(self: &Arc<Self>, id: u64, ask: Ask) -> Result<Box<RawValue>, PortError> {
         if ask.has_effect() {
             self.send_now(&FromProcess::Begun { id }).await;
+        } else if ask.is_long() {
+            self.send(&FromProcess::Begun { id });
         }
         match ask {
             Ask::Statuses => {

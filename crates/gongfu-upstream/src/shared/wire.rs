@@ -42,6 +42,11 @@ pub(super) enum Ask {
 }
 
 impl Ask {
+    /// Returns true if the answer may take long: that it has begun is told first.
+    pub(super) fn is_long(&self) -> bool {
+        !matches!(self, Self::Statuses | Self::Tools)
+    }
+
     /// Returns true if asking twice is more than asking once.
     pub(super) fn has_effect(&self) -> bool {
         match self {
