@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, watch};
 
 use self::content::LastContent;
 use self::skill::{LastSkills, with_changed_skills};
+use crate::parts::ConnectionEntry;
 use crate::room::Guest;
 use crate::session::Session;
 use crate::sign_in::Login;
@@ -77,6 +78,10 @@ impl Link {
 
     pub(crate) fn connection(&self) -> &Connection {
         self.upstream.connection()
+    }
+
+    pub(crate) fn declared(&self) -> &ConnectionEntry {
+        &self.upstream.declared
     }
 
     /// Ends its server for good.

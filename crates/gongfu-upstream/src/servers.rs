@@ -1,6 +1,7 @@
 //! The other servers of a space, as the port has them.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,19 +20,52 @@ use crate::upstream::Upstream;
 /// The time between two looks at what a person approved in another process.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// A link, whose server ends with its last owner.
+struct OwnedLink(Arc<Link>);
+
+impl Drop for OwnedLink {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl Deref for OwnedLink {
+    type Target = Link;
+
+    fn deref(&self) -> &Link {
+        &self.0
+    }
+}
+
 /// The other servers of a space. Each is started when it is first needed.
 pub struct LocalServers {
-    links: BTreeMap<ConnectionName, Arc<Link>>,
+    links: BTreeMap<ConnectionName, Arc<OwnedLink>>,
     default_safety: Safety,
     version: watch::Sender<u64>,
 }
 
 impl LocalServers {
-    /// The servers of these connections.
-    pub fn new(declared: Vec<ConnectionEntry>, parts: &ServerParts) -> Self {
-        let all = declared.into_iter();
-        let all = all.map(|one| Arc::new(Upstream::new(one, parts.clone(), None)));
-        Self::of(all, parts.default_safety)
+    /// The servers of these connections. Those of the former ones that are declared as before go on.
+    pub fn new(declared: Vec<ConnectionEntry>, parts: &ServerParts, former: Option<&Self>) -> Self {
+        let version = former.map_or_else(|| watch::Sender::new(0), |one| one.version.clone());
+        let links = declared.into_iter().map(|declared| {
+            let name = declared.connection.name.clone();
+            let kept = former.and_then(|former| former.links.get(&name));
+            let kept = kept.filter(|link| *link.declared() == declared);
+            let link = kept.map_or_else(
+                || {
+                    let upstream = Upstream::new(declared, parts.clone(), None);
+                    Arc::new(OwnedLink(Link::new(Arc::new(upstream), version.clone())))
+                },
+                Arc::clone,
+            );
+            (name, link)
+        });
+        Self {
+            links: links.collect(),
+            default_safety: parts.default_safety,
+            version,
+        }
     }
 
     /// The servers of one space, with sessions of its own.
@@ -39,7 +73,8 @@ impl LocalServers {
         let version = watch::Sender::new(0);
         let links = all.into_iter().map(|upstream| {
             let name = upstream.connection().name.clone();
-            (name, Link::new(upstream, version.clone()))
+            let link = Link::new(upstream, version.clone());
+            (name, Arc::new(OwnedLink(link)))
         });
         Self {
             links: links.collect(),
@@ -64,14 +99,9 @@ impl LocalServers {
         self.links.values().any(|link| !link.connection().is_shared)
     }
 
-    fn link(&self, name: &ConnectionName) -> Result<&Arc<Link>, PortError> {
-        self.links.get(name).ok_or(PortError::NotFound)
-    }
-}
-
-impl Drop for LocalServers {
-    fn drop(&mut self) {
-        self.links.values().for_each(|link| link.close());
+    fn link(&self, name: &ConnectionName) -> Result<&Link, PortError> {
+        let link = self.links.get(name).ok_or(PortError::NotFound)?;
+        Ok(link)
     }
 }
 

@@ -53,7 +53,7 @@ pub struct ProcessAddress {
 /// The servers of a space, run by a process that other clients use as well.
 pub struct SharedServers {
     /// The same connections, of which a server is started here only where no process can be had.
-    local: LocalServers,
+    local: Arc<LocalServers>,
     /// True once no process could be had: another version of gongfu, or of the connections, is in its place.
     is_alone: AtomicBool,
     address: ProcessAddress,
@@ -64,7 +64,7 @@ pub struct SharedServers {
 
 impl SharedServers {
     /// The servers of these connections, run by the process at this address.
-    pub fn new(local: LocalServers, address: ProcessAddress) -> Self {
+    pub fn new(local: Arc<LocalServers>, address: ProcessAddress) -> Self {
         Self {
             local,
             is_alone: AtomicBool::new(false),

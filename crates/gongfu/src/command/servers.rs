@@ -49,7 +49,7 @@ pub(crate) fn run(environment: &Environment) -> anyhow::Result<Outcome> {
         let process = Process {
             listener,
             user: rustix::process::geteuid().as_raw(),
-            servers: Arc::new(local(environment, &home, &records, connections)),
+            servers: Arc::new(local(environment, &home, &records, connections, None)),
             linger: LINGER,
             is_reachable: {
                 let socket = socket.clone();

@@ -11,7 +11,7 @@ use gongfu_core::port::{
     ServerReply, ServerRequest, ServerSkills, ServerTools, Servers, SignIn,
 };
 use gongfu_files::Home;
-use gongfu_upstream::SharedServers;
+use gongfu_upstream::{LocalServers, SharedServers};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -41,6 +41,8 @@ struct Current {
     /// All that decides which servers run, and how.
     name: Option<String>,
     servers: Arc<dyn Servers>,
+    /// Those of them that this process runs.
+    local: Arc<LocalServers>,
     /// The number of the servers' last change.
     seen: u64,
 }
@@ -59,14 +61,17 @@ impl LiveServers {
         let files = files(environment, home);
         let connections = connections(environment, home);
         let left_out = left_out(&connections);
+        let name = name(environment, &connections);
+        let (servers, local) = servers(environment, home, records, connections, None);
         let live = Self {
             environment: environment.clone(),
             home: home.clone(),
             records: Arc::clone(records),
             current: Mutex::new(Current {
                 files,
-                name: name(environment, &connections),
-                servers: servers(environment, home, records, connections),
+                name,
+                servers,
+                local,
                 seen: 0,
             }),
             turn: tokio::sync::Mutex::default(),
@@ -96,7 +101,11 @@ impl LiveServers {
             return;
         }
         current.name = name;
-        current.servers = servers(&self.environment, &self.home, &self.records, connections);
+        let (environment, home, records) = (&self.environment, &self.home, &self.records);
+        let former = Some(&*current.local);
+        let (servers, local) = servers(environment, home, records, connections, former);
+        current.servers = servers;
+        current.local = local;
         current.seen = 0;
         drop(current);
         self.version.send_modify(|version| *version += 1);
@@ -136,20 +145,23 @@ fn left_out(connections: &Connections) -> Vec<String> {
     left_out.collect()
 }
 
-/// The servers of these connections: run by a process that all clients of the person use, or by this one.
+/// The servers of these connections, run by a process that all clients of the person use, or by this one; and those that
+/// this one runs.
 fn servers(
     environment: &Environment,
     home: &Home,
     records: &Arc<dyn Records>,
     connections: Connections,
-) -> Arc<dyn Servers> {
+    former: Option<&LocalServers>,
+) -> (Arc<dyn Servers>, Arc<LocalServers>) {
     let is_shared = !environment.is_standalone && !connections.declared.is_empty();
     let address = is_shared.then(|| address(environment, home, &connections));
-    let local = local(environment, home, records, connections);
-    match address.flatten() {
-        Some(address) => Arc::new(SharedServers::new(local, address)),
-        None => Arc::new(local),
-    }
+    let local = Arc::new(local(environment, home, records, connections, former));
+    let servers: Arc<dyn Servers> = match address.flatten() {
+        Some(address) => Arc::new(SharedServers::new(Arc::clone(&local), address)),
+        None => Arc::<LocalServers>::clone(&local),
+    };
+    (servers, local)
 }
 
 /// The files of connections as they are now.

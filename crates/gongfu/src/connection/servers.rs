@@ -26,17 +26,16 @@ const MAX_LOG: u64 = 1024 * 1024;
 /// The longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET: usize = 100;
 
-/// The servers of these connections, run by this process.
+/// The servers of these connections, run by this process. Those of the former ones that are declared as before go on.
 pub(crate) fn local(
     environment: &Environment,
     home: &Home,
     records: &Arc<dyn Records>,
     connections: Connections,
+    former: Option<&LocalServers>,
 ) -> LocalServers {
-    LocalServers::new(
-        connections.declared,
-        &parts(environment, home, Arc::clone(records)),
-    )
+    let parts = parts(environment, home, Arc::clone(records));
+    LocalServers::new(connections.declared, &parts, former)
 }
 
 /// All that the servers of this installation need, with the approvals in these records.

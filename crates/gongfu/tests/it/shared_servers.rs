@@ -96,6 +96,11 @@ fn server_that_is_not_shared_is_one_for_each_client() {
     assert_ne!(say(&mut two, "own__pid"), first);
     assert_eq!(say(&mut one, "own__pid"), first);
     assert!(sees(&mut one, "own__echo") && sees(&mut one, "both__echo"));
+    // It goes on when another connection comes.
+    add(&fixture, "later", "none");
+    approve(&fixture, "later").good();
+    wait_until_seen(&mut one, "later__echo", true);
+    assert_eq!(say(&mut one, "own__pid"), first);
     assert_eq!(one.close().code, Some(0));
     assert_eq!(two.close().code, Some(0));
     wait_until_gone(script);
