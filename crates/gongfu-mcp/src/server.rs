@@ -282,8 +282,8 @@ impl ServerHandler for Server {
         if self.roots.is_expected() {
             self.roots.ask(&context.peer).await;
         }
-        let actor = Self::listener(&context);
-        let (mut server, peer) = (self.clone(), context.peer);
+        let mut actor = self.listener(&context);
+        let (mut server, peer, extensions) = (self.clone(), context.peer, context.extensions);
         // A task that held its own set would outlive the connection.
         server.telling = Arc::default();
         let mut telling = self.telling.lock().await;
@@ -291,6 +291,7 @@ impl ServerHandler for Server {
         self.spawn(&mut telling, async move {
             let mut seen = LastState::by(&server);
             while let Some(changed) = server.change(&actor, &mut seen).await {
+                actor.permissions.set = server.set(&extensions);
                 if !server.tell_peer(&peer, changed, &actor).await {
                     return;
                 }
@@ -312,7 +313,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let actor = self.actor(context.request_context());
+        let mut actor = self.actor(context.request_context());
         let mut seen = LastState::by(self);
         let mut subscribed = self.subscribed_by(&context, &actor).await;
         loop {
@@ -321,6 +322,7 @@ impl ServerHandler for Server {
                 () = self.end.cancelled() => return Ok(()),
                 changed = self.change(&actor, &mut seen) => {
                     let Some(changed) = changed else { return Ok(()) };
+                    actor.permissions.set = self.set(&context.request_context().extensions);
                     if !self.tell_listener(&context, changed, &mut subscribed, &actor).await {
                         return Ok(());
                     }

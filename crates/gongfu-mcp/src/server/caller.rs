@@ -54,7 +54,7 @@ impl Server {
     }
 
     /// The set of a request: that of its address, else the server's.
-    fn set(&self, extensions: &Extensions) -> Option<Arc<CapabilitySet>> {
+    pub(super) fn set(&self, extensions: &Extensions) -> Option<Arc<CapabilitySet>> {
         let parts = extensions.get::<http::request::Parts>();
         match parts.and_then(|parts| parts.extensions.get::<RequestedSet>()) {
             Some(asked) => Some(Arc::clone(&asked.0)),
@@ -86,8 +86,10 @@ impl Server {
     }
 
     /// The user who is notified of changes.
-    pub(super) fn listener(context: &NotificationContext<RoleServer>) -> Actor {
-        caller(&context.extensions, String::new())
+    pub(super) fn listener(&self, context: &NotificationContext<RoleServer>) -> Actor {
+        let mut actor = caller(&context.extensions, String::new());
+        actor.permissions.set = self.set(&context.extensions);
+        actor
     }
 
     /// The profiles that a request sees: those that its address asks for, else its credential's, else the server's.
