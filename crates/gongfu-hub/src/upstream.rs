@@ -1,6 +1,7 @@
 //! Keeps the tools of other servers in the catalog.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::capability::Origin;
@@ -10,22 +11,35 @@ use gongfu_core::port::{PortError, ServerTools, Servers};
 use crate::catalog::Catalog;
 use crate::foreign;
 
+/// The pause after servers that can't be asked; the longest is the last of so many doublings.
+const PAUSE: Duration = Duration::from_secs(1);
+const DOUBLINGS: u32 = 6;
+
 /// Keeps the tools of other servers in the catalog, as long as it is polled. `owner` is the space that sees them, `None`
 /// every space. `known` are the connections whose tools are in it.
-///
-/// # Errors
-/// The servers can't be asked.
 pub async fn follow(
     catalog: &Catalog,
     servers: &Arc<dyn Servers>,
     owner: Option<&Owner>,
     mut known: Vec<ConnectionName>,
-) -> Result<(), PortError> {
-    let mut version = 0;
+) {
+    let (mut version, mut failures) = (0, 0);
     loop {
-        version = servers.changed(version).await?;
-        let all = servers.tools().await?;
-        offer(catalog, owner, &all, &mut known);
+        let asked = async {
+            let now = servers.changed(version).await?;
+            Ok::<_, PortError>((now, servers.tools().await?))
+        };
+        match asked.await {
+            Ok((now, all)) => {
+                (version, failures) = (now, 0);
+                offer(catalog, owner, &all, &mut known);
+            }
+            Err(error) => {
+                tracing::warn!("other servers can't be asked for changes: {error}");
+                tokio::time::sleep(PAUSE * 2_u32.pow(failures)).await;
+                failures = DOUBLINGS.min(failures + 1);
+            }
+        }
     }
 }
 

@@ -176,10 +176,11 @@ impl Servers for SharedServers {
     fn statuses(&self) -> Pending<'_, Vec<ConnectionStatus>> {
         Box::pin(async move {
             let mut all = self.local.statuses().await?;
-            let Some(known) = self.ask(Ask::Statuses, Listeners::default()).await else {
-                return Ok(all);
+            let known = match self.ask(Ask::Statuses, Listeners::default()).await {
+                Some(Ok(known)) => wire::decoded::<Vec<Status>>(&known),
+                _ => return Ok(all),
             };
-            for known in wire::decoded::<Vec<Status>>(&known?)? {
+            for known in known.unwrap_or_default() {
                 let mut all = all.iter_mut();
                 if let Some(status) = all.find(|status| status.connection.name == known.name)
                     && status.connection.is_shared
@@ -193,10 +194,14 @@ impl Servers for SharedServers {
 
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         Box::pin(async move {
-            let Some(known) = self.ask(Ask::Tools, Listeners::default()).await else {
+            // What a person approved is known without the process as well.
+            let known = match self.ask(Ask::Tools, Listeners::default()).await {
+                Some(Ok(known)) => wire::decoded(&known),
+                _ => return self.local.tools().await,
+            };
+            let Ok::<Vec<ServerTools>, _>(mut all) = known else {
                 return self.local.tools().await;
             };
-            let mut all: Vec<ServerTools> = wire::decoded(&known?)?;
             if self.local.has_own() {
                 all.retain(|server| !self.local.is_own(&server.connection));
                 let own = self.local.tools().await?.into_iter();

@@ -354,9 +354,7 @@ pub(crate) async fn offer_servers(
     });
     let catalog = Arc::clone(catalog);
     tokio::spawn(async move {
-        if let Err(error) = upstream::follow(&catalog, &servers, owner.as_ref(), known).await {
-            tracing::warn!("changes of other servers aren't seen any more: {error}");
-        }
+        upstream::follow(&catalog, &servers, owner.as_ref(), known).await;
     })
 }
 

@@ -226,7 +226,15 @@ async fn read(line: Weak<Line>, reader: pipe::Receiver, version: watch::Sender<u
             version.send_modify(|version| *version += 1);
             return;
         };
-        line.receive(message, &version);
+        match message {
+            Ok(message) => line.receive(message, &version),
+            Err(unreadable) => {
+                if let Some(question) = unreadable.question {
+                    let (number, answer) = (question.number, None);
+                    line.send(&ToProcess::Reply { number, answer });
+                }
+            }
+        }
     }
 }
 
@@ -248,7 +256,7 @@ mod tests {
         let serving = async move {
             let (reader, mut writer) = process.split();
             let asked = wire::next(&mut BufReader::new(reader), &mut Vec::new()).await;
-            let Some(ToProcess::Ask { id, .. }) = asked.unwrap() else {
+            let Some(Ok(ToProcess::Ask { id, .. })) = asked.unwrap() else {
                 panic!("it asks");
             };
             for message in messages(id) {

@@ -120,6 +120,13 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
     // With the end of the line all tasks end, and with them the calls.
     while let Ok(Some(message)) = wire::next(&mut reader, &mut bytes).await {
         running.retain(|_, task| !task.is_finished());
+        let message = match message {
+            Ok(message) => message,
+            Err(unreadable) => {
+                client.refuse(&unreadable);
+                continue;
+            }
+        };
         match message {
             ToProcess::Ask { id, ask } => {
                 let client = Arc::clone(&client);
@@ -131,16 +138,36 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
                 }
             }
             ToProcess::Reply { number, answer } => {
-                if let Some(question) = client.questions().remove(&number) {
-                    // The call may be over.
-                    let _ = question.send(answer);
-                }
+                client.reply(number, answer);
             }
         }
     }
 }
 
 impl Client {
+    /// Answers a message that can't be read.
+    fn refuse(&self, unreadable: &wire::Unreadable) {
+        if let Some(ask) = &unreadable.ask {
+            let why = "it is asked something that is nested too deeply";
+            let failure = PortError::Unavailable(why.to_owned()).into();
+            self.send(&FromProcess::Failure {
+                id: ask.id,
+                failure,
+            });
+        }
+        if let Some(reply) = &unreadable.reply {
+            self.reply(reply.number, None);
+        }
+    }
+
+    /// Gives a question its answer.
+    fn reply(&self, number: u64, answer: Option<Value>) {
+        if let Some(question) = self.questions().remove(&number) {
+            // The call may be over.
+            let _ = question.send(answer);
+        }
+    }
+
     fn send(&self, message: &FromProcess) {
         self.writer.send(&wire::line(message));
     }

@@ -209,20 +209,78 @@ pub(super) fn line(message: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// Reads the next message; `None` at the end.
+/// The names of a message that can't be read, by which its sender hears of that. It may be nested more deeply than a
+/// message can be, which its parts are not.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Unreadable {
+    pub(super) ask: Option<AskName>,
+    pub(super) reply: Option<QuestionName>,
+    pub(super) question: Option<QuestionName>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AskName {
+    pub(super) id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct QuestionName {
+    pub(super) number: u64,
+}
+
+/// Reads the next message, or the names in one that can't be read; `None` at the end.
+///
+/// # Errors
+/// The line is broken, or speaks another language.
 pub(super) async fn next<T: DeserializeOwned>(
     reader: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,
-) -> io::Result<Option<T>> {
+) -> io::Result<Option<Result<T, Unreadable>>> {
     line.clear();
     let read = reader.take(MAX_MESSAGE).read_until(b'\n', line).await?;
     if read == 0 {
         return Ok(None);
     }
-    Ok(Some(serde_json::from_slice(line)?))
+    match serde_json::from_slice(line) {
+        Ok(message) => Ok(Some(Ok(message))),
+        Err(error) => {
+            tracing::warn!(%error, "a message can't be read");
+            Ok(Some(Err(serde_json::from_slice(line)?)))
+        }
+    }
 }
 
 /// An answer as a value of the port.
 pub(super) fn decoded<T: DeserializeOwned>(answer: &RawValue) -> Result<T, PortError> {
     serde_json::from_str(answer.get()).map_err(|error| PortError::Other(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ToProcess, next};
+
+    #[tokio::test]
+    async fn message_that_is_nested_too_deeply_costs_no_other() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let ask = format!(
+            r#"{{"ask":{{"id":7,"ask":{{"call":{{"connection":"a","tool":"b","arguments":{{"x":{deep}}},"trace":null}}}}}}}}"#
+        );
+        let reply = format!(r#"{{"reply":{{"number":8,"answer":{deep}}}}}"#);
+        let cancel = r#"{"cancel":{"id":9}}"#;
+        let lines = format!("{ask}\n{reply}\n{cancel}\nno message\n");
+        let (mut reader, mut line) = (lines.as_bytes(), Vec::new());
+        let first = next::<ToProcess>(&mut reader, &mut line).await.unwrap();
+        let first = first.unwrap().unwrap_err();
+        assert_eq!(first.ask.unwrap().id, 7);
+        let second = next::<ToProcess>(&mut reader, &mut line).await.unwrap();
+        let second = second.unwrap().unwrap_err();
+        assert_eq!(second.reply.unwrap().number, 8);
+        let third = next::<ToProcess>(&mut reader, &mut line).await.unwrap();
+        assert!(matches!(
+            third.unwrap().unwrap(),
+            ToProcess::Cancel { id: 9 }
+        ));
+        assert!(next::<ToProcess>(&mut reader, &mut line).await.is_err());
+    }
 }
