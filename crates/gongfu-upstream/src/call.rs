@@ -9,7 +9,7 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputRequiredResult,
     InputResponses, RequestParamsMeta as _, ServerResult,
 };
-use rmcp::service::{PeerRequestOptions, ServiceError};
+use rmcp::service::ServiceError;
 
 use crate::client::answer_question;
 use crate::convert;
@@ -50,33 +50,30 @@ impl Session {
         let silence = Silence::new();
         let ask = silence.asker(call.ask);
         let progress = silence.listener(call.progress);
-        let asking = self.service.service().asking(Arc::clone(&ask));
+        let mut asking = self.service.service().asking(Arc::clone(&ask));
         let mut round = params.clone();
         for _ in 0..MAX_ROUNDS {
-            match self.round(round, &progress, &silence).await {
-                Ok(ServerResult::CallToolResult(result)) => {
-                    asking.end();
-                    return Ok(convert::answer(result));
-                }
-                Ok(ServerResult::InputRequiredResult(required)) => {
+            let answer = self.round(round, &progress, &silence).await;
+            let is_open = matches!(
+                answer,
+                Err(CallError::Unanswered(_)) | Ok(ServerResult::InputRequiredResult(_))
+            );
+            asking.is_answered = !is_open;
+            match answer? {
+                ServerResult::CallToolResult(result) => return Ok(convert::answer(result)),
+                ServerResult::InputRequiredResult(required) => {
                     let responses = responses(&required, &ask).await?;
                     round = params.clone();
                     round.input_responses = Some(responses);
                     round.request_state = required.request_state;
                 }
-                Ok(_) => {
-                    asking.end();
+                _ => {
                     let why = "its answer is not that of a tool".to_owned();
                     return Err(CallError::Unanswered(Trouble::Other(why)));
                 }
-                Err(refused @ CallError::Refused(_)) => {
-                    asking.end();
-                    return Err(refused);
-                }
-                Err(unanswered) => return Err(unanswered),
             }
         }
-        asking.end();
+        asking.is_answered = true;
         let why = format!("it asked for more input {MAX_ROUNDS} times");
         Err(CallError::Unanswered(Trouble::Other(why)))
     }
@@ -88,8 +85,7 @@ impl Session {
         silence: &Silence,
     ) -> Result<ServerResult, CallError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::no_options();
-        let sent = match SentRequest::new(self.service.peer(), request, options).await {
+        let sent = match SentRequest::new(self.service.peer(), request).await {
             Ok(sent) => sent,
             Err(error) => return Err(CallError::Unanswered(self.failure(&error).await)),
         };

@@ -67,14 +67,8 @@ enum Caller {
 pub(crate) struct Asking {
     state: Arc<ClientState>,
     number: u64,
-    is_answered: bool,
-}
-
-impl Asking {
-    /// The server has answered: it asks no more.
-    pub(crate) fn end(mut self) {
-        self.is_answered = true;
-    }
+    /// True once the server has answered: it asks no more.
+    pub(crate) is_answered: bool,
 }
 
 impl Drop for Asking {

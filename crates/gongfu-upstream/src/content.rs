@@ -10,7 +10,7 @@ use rmcp::model::{
     ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, Prompt,
     ReadResourceRequest, Resource, ResourceTemplate, ServerResult,
 };
-use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use rmcp::service::{Peer, ServiceError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -76,34 +76,18 @@ impl Session {
     /// The prompts and resources that the server lists now. A list that can't be had is empty.
     pub(crate) async fn content(&self, target: String) -> ServerContent {
         let peer = self.service.peer();
-        let prompts = async {
-            if !self.has_prompts() {
-                return Vec::new();
-            }
-            listed::<Prompt>(peer, "prompts", |page| {
-                ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page))
-            })
-            .await
-        };
-        let resources = async {
-            if !self.has_resources() {
-                return Vec::new();
-            }
-            listed::<Resource>(peer, "resources", |page| {
-                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page))
-            })
-            .await
-        };
-        let templates = async {
-            if !self.has_resources() {
-                return Vec::new();
-            }
-            listed::<ResourceTemplate>(peer, "resourceTemplates", |page| {
-                let request = ListResourceTemplatesRequest::with_param(page);
-                ClientRequest::ListResourceTemplatesRequest(request)
-            })
-            .await
-        };
+        let of_prompts = self.has_prompts().then_some(peer);
+        let of_resources = self.has_resources().then_some(peer);
+        let prompts = listed::<Prompt>(of_prompts, "prompts", |page| {
+            ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page))
+        });
+        let resources = listed::<Resource>(of_resources, "resources", |page| {
+            ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page))
+        });
+        let templates = listed::<ResourceTemplate>(of_resources, "resourceTemplates", |page| {
+            let request = ListResourceTemplatesRequest::with_param(page);
+            ClientRequest::ListResourceTemplatesRequest(request)
+        });
         let (prompts, resources, templates) = tokio::join!(prompts, resources, templates);
         ServerContent {
             target,
@@ -132,8 +116,7 @@ impl Session {
             Err(why) => return Ok(ServerReply::Refusal(why)),
         };
         let asking = async {
-            let options = PeerRequestOptions::no_options();
-            let sent = SentRequest::new(self.service.peer(), request, options).await?;
+            let sent = SentRequest::new(self.service.peer(), request).await?;
             sent.answer().await
         };
         let result = match tokio::time::timeout(TIMEOUT, asking).await {
@@ -163,12 +146,16 @@ fn typed<T: DeserializeOwned>(params: Value) -> Result<T, String> {
     serde_json::from_value(params).map_err(|error| error.to_string())
 }
 
-/// All entries of the list under `field`, as far as they fit; those before a failure, where there is one.
+/// All entries of the list under `field`, as far as they fit; those before a failure, where there is one. None of a server
+/// without such a list.
 async fn listed<T: Serialize + DeserializeOwned>(
-    peer: &Peer<RoleClient>,
+    peer: Option<&Peer<RoleClient>>,
     field: &str,
     request: fn(PaginatedRequestParams) -> ClientRequest,
 ) -> Vec<Map<String, Value>> {
+    let Some(peer) = peer else {
+        return Vec::new();
+    };
     let mut list = EntryList::default();
     let mut cursor: Option<String> = None;
     let whole = async {

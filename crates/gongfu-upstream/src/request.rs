@@ -24,8 +24,8 @@ impl SentRequest {
     pub(crate) async fn new(
         peer: &Peer<RoleClient>,
         request: ClientRequest,
-        options: PeerRequestOptions,
     ) -> Result<Self, ServiceError> {
+        let options = PeerRequestOptions::no_options();
         let handle = peer.send_cancellable_request(request, options).await?;
         let cancel = CancelOnDrop {
             peer: peer.clone(),
@@ -89,11 +89,7 @@ pub(crate) async fn list_page<T: DeserializeOwned>(
     request: ClientRequest,
     field: &str,
 ) -> Result<ListPage<T>, ServiceError> {
-    let options = PeerRequestOptions::no_options();
-    let answer = SentRequest::new(peer, request, options)
-        .await?
-        .answer()
-        .await?;
+    let answer = SentRequest::new(peer, request).await?.answer().await?;
     // The result of a list with a malformed entry has no type of the protocol, and comes as it is.
     let mut answer = serde_json::to_value(answer).unwrap_or_default();
     let Some(Value::Array(all)) = answer.get_mut(field).map(Value::take) else {

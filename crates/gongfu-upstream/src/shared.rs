@@ -195,11 +195,10 @@ impl Servers for SharedServers {
     fn tools(&self) -> Pending<'_, Vec<ServerTools>> {
         Box::pin(async move {
             // What a person approved is known without the process as well.
-            let known = match self.ask(Ask::Tools, Listeners::default()).await {
-                Some(Ok(known)) => wire::decoded(&known),
-                _ => return self.local.tools().await,
-            };
-            let Ok::<Vec<ServerTools>, _>(mut all) = known else {
+            let known = self.ask(Ask::Tools, Listeners::default()).await;
+            let known = known.and_then(Result::ok);
+            let known = known.and_then(|known| wire::decoded::<Vec<ServerTools>>(&known).ok());
+            let Some(mut all) = known else {
                 return self.local.tools().await;
             };
             if self.local.has_own() {

@@ -10,21 +10,24 @@ use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncWrite, BufReader};
 use tokio::net::unix::pipe;
 
 /// The bytes that are read at once.
-pub(crate) const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 64 * 1024;
+
+/// The reading end of a socket.
+pub(crate) type SocketReader = BufReader<pipe::Receiver>;
 
 /// The reading end of a socket, and the socket to write to, which doesn't block.
 ///
 /// # Errors
 /// It can't be used.
-pub(crate) fn split(socket: tokio::net::UnixStream) -> io::Result<(pipe::Receiver, UnixStream)> {
+pub(crate) fn split(socket: tokio::net::UnixStream) -> io::Result<(SocketReader, UnixStream)> {
     let writer = socket.into_std()?;
     // A stream is read as a pipe is, and a pipe's end hears of nothing but what it can read.
     let reader = pipe::Receiver::from_owned_fd_unchecked(writer.try_clone()?.into())?;
-    Ok((reader, writer))
+    Ok((BufReader::with_capacity(BUFFER, reader), writer))
 }
 
 /// Waits until there is room to write.

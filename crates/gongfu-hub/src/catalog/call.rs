@@ -162,7 +162,20 @@ impl Catalog {
             _ => Map::new(),
         };
         let spec = O::spec();
-        let call = Call {
+        let call = self.direct(spec, arguments, actor, events).await?;
+        let run = |call: Call| async move { operation.run(&call).await };
+        self.gate.pass(call, spec, &NeverAsks, run).await
+    }
+
+    /// A request of a client as a call, for the gate.
+    pub(super) async fn direct(
+        &self,
+        spec: &ToolSpec,
+        arguments: Map<String, Value>,
+        actor: &Actor,
+        events: Events,
+    ) -> Result<Call, ToolError> {
+        Ok(Call {
             id: self.next_id(),
             parent: None,
             actor: actor.clone(),
@@ -175,9 +188,7 @@ impl Catalog {
             form: Form::Direct,
             asked_level: None,
             allowed: None,
-        };
-        let run = |call: Call| async move { operation.run(&call).await };
-        self.gate.pass(call, spec, &NeverAsks, run).await
+        })
     }
 
     /// The place in a trace that a call's server is told; other calls tell nobody.

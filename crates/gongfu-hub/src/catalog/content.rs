@@ -8,11 +8,10 @@ use gongfu_core::connection::permission;
 use gongfu_core::port::{ServerContents, ServerMethod, ServerReply, ServerRequest};
 use gongfu_core::trace::TraceContext;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::call::NeverAsks;
 use super::{Catalog, is_permitted};
-use crate::call::{Call, Events, Form};
+use crate::call::{Call, Events};
 use crate::error::ToolError;
 use crate::foreign::content::{self, ContentEntry, ContentRequest, ResourceKind, ServerTarget};
 use crate::foreign::refusal;
@@ -103,20 +102,8 @@ impl Catalog {
             return Ok(None);
         };
         let spec = spec(server, method);
-        let call = Call {
-            id: self.next_id(),
-            parent: None,
-            actor: actor.clone(),
-            space: self.open(actor).await?,
-            entry: Arc::clone(&spec.name),
-            arguments: Arc::new(params),
-            trace: self.trace_of(&spec, trace),
-            events: Events::default(),
-            cancel: CancellationToken::new(),
-            form: Form::Direct,
-            asked_level: None,
-            allowed: None,
-        };
+        let mut call = self.direct(&spec, params, actor, Events::default()).await?;
+        call.trace = self.trace_of(&spec, trace);
         let run = |call: Call| async move { ask(server, method, &call).await };
         let result = self.gate.pass(call, &spec, &NeverAsks, run).await?;
         Ok(Some(result))

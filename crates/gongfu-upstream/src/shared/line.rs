@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use gongfu_core::port::{Asker, PortError, ProgressListener};
 use serde_json::value::RawValue;
-use tokio::io::BufReader;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, watch};
 
 use super::wire::{self, Ask, FromProcess, ToProcess};
 use super::writer::Writer;
-use crate::stream;
+use crate::stream::{self, SocketReader};
 
 /// The time in which the process says that it has begun a call.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -213,8 +211,8 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-async fn read(line: Weak<Line>, reader: pipe::Receiver, version: watch::Sender<u64>) {
-    let (mut reader, mut bytes) = (BufReader::with_capacity(stream::BUFFER, reader), Vec::new());
+async fn read(line: Weak<Line>, mut reader: SocketReader, version: watch::Sender<u64>) {
+    let mut bytes = Vec::new();
     loop {
         let message = wire::next(&mut reader, &mut bytes).await;
         let Some(line) = line.upgrade() else {

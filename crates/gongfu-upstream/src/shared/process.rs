@@ -9,7 +9,6 @@ use gongfu_core::port::{Asker, PortError, ServerCall, Servers};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -99,7 +98,7 @@ struct Client {
 }
 
 async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watch::Receiver<()>) {
-    let Ok((reader, writer)) = stream::split(stream) else {
+    let Ok((mut reader, writer)) = stream::split(stream) else {
         return;
     };
     let mut tasks = JoinSet::new();
@@ -116,7 +115,7 @@ async fn client(stream: UnixStream, servers: Arc<dyn Servers>, mut changes: watc
         }
     });
     let mut running: HashMap<u64, AbortHandle> = HashMap::new();
-    let (mut reader, mut bytes) = (BufReader::with_capacity(stream::BUFFER, reader), Vec::new());
+    let mut bytes = Vec::new();
     // With the end of the line all tasks end, and with them the calls.
     while let Ok(Some(message)) = wire::next(&mut reader, &mut bytes).await {
         running.retain(|_, task| !task.is_finished());
