@@ -42,8 +42,8 @@ impl SetChoice {
 }
 
 impl CapabilitySet {
-    /// The set of these members: `mcp.<server>` for all tools of a server, `mcp.<server>.<tool>`, `skill.<name>` with the
-    /// name or full name of a skill; `mcp.*` and `skill.*` for all.
+    /// The set of these members: `mcp.<server>` or `mcp.<server>.*` for all tools of a server, `mcp.<server>.<tool>`,
+    /// `skill.<name>` with the name or full name of a skill; `mcp.*` and `skill.*` for all.
     ///
     /// # Errors
     /// A member is something else.
@@ -68,8 +68,9 @@ impl CapabilitySet {
     pub fn has_tool(&self, server: &str, permission: &str) -> bool {
         let mut members = self.members.iter();
         members.any(|member| {
-            let rest = member.strip_prefix(TOOL);
-            rest.is_some_and(|rest| rest == "*" || rest == server) || member == permission
+            let rest = member.strip_prefix(TOOL).unwrap_or_default();
+            let named = rest.strip_suffix(".*").unwrap_or(rest);
+            rest == "*" || named == server || member == permission
         })
     }
 
@@ -95,8 +96,15 @@ mod tests {
 
     #[test]
     fn set_has_what_it_names() {
-        let set = set(&["mcp.git", "mcp.notes.add", "skill.pdf", "skill.team/review"]);
+        let set = set(&[
+            "mcp.git",
+            "mcp.time.*",
+            "mcp.notes.add",
+            "skill.pdf",
+            "skill.team/review",
+        ]);
         assert!(set.has_tool("git", "mcp.git.log"));
+        assert!(set.has_tool("time", "mcp.time.now"));
         assert!(set.has_tool("notes", "mcp.notes.add"));
         assert!(!set.has_tool("notes", "mcp.notes.remove"));
         assert!(!set.has_tool("gitlab", "mcp.gitlab.log"));

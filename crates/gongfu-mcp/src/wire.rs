@@ -7,6 +7,7 @@ use gongfu_hub::{Content, ErrorCode, ToolError, ToolResult, ToolSpec};
 use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, MetaObject, ResourceContents, Tool, ToolAnnotations,
 };
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::client_limits::ClientLimits;
@@ -101,7 +102,7 @@ fn content(content: Content) -> ContentBlock {
         ),
         Content::Foreign(block) => {
             let text = || ContentBlock::text(block.to_string());
-            serde_json::from_value(block.clone()).unwrap_or_else(|_| text())
+            ContentBlock::deserialize(&block).unwrap_or_else(|_| text())
         }
     }
 }

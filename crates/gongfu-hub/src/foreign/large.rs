@@ -19,14 +19,14 @@ const MAX_KEYS: usize = 20;
 pub(super) async fn fitted(mut result: ToolResult, call: &Call, has_schema: bool) -> ToolResult {
     let length = text_of(&result.content).map(str::len).sum::<usize>();
     let structured = result.structured_content.as_ref();
-    let data = structured.map(Value::to_string).unwrap_or_default();
     let limit = match call.form {
         Form::Scripted => MAX_SCRIPTED,
         Form::Direct | Form::Indirect => MAX_TEXT,
     };
-    if length.max(data.len()) <= limit {
+    if length.max(structured.map_or(0, size)) <= limit {
         return result;
     }
+    let data = structured.map(Value::to_string).unwrap_or_default();
     // Most servers write the same into both; only a longer structured part has more to say.
     let whole = if data.len() > length {
         data
@@ -48,6 +48,23 @@ pub(super) async fn fitted(mut result: ToolResult, call: &Call, has_schema: bool
         result.structured_content = None;
     }
     result
+}
+
+/// The bytes of a value as JSON, without those of escapes: writing it only to count them would take as long as sending it.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields
+                .map(|(name, value)| name.len() + size(value) + 4)
+                .sum::<usize>()
+                + 2
+        }
+    }
 }
 
 fn text_of(content: &[Content]) -> impl Iterator<Item = &str> {

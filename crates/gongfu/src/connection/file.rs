@@ -9,6 +9,8 @@ use crate::failure::Failure;
 
 /// The member that holds the connections.
 const TABLE: &str = "connections";
+/// How often an edit is tried. Of commands that edit the file at once, one succeeds in each round.
+const ATTEMPTS: usize = 32;
 
 /// A connection as an entry of the file.
 pub(crate) fn entry(connection: &Connection) -> Value {
@@ -106,8 +108,17 @@ pub(crate) fn remove(home: &Home, name: &ConnectionName) -> Result<(), Failure> 
 
 fn edit(home: &Home, name: &ConnectionName, entry: Option<&Value>) -> Result<(), Failure> {
     crate::home::open(home)?;
-    let snapshot = Snapshot::read(&home.connections())?;
-    let text = snapshot.text.clone().unwrap_or_default();
-    let edited = Format::Json.edit(&text, &[TABLE, name.as_str()], entry)?;
-    snapshot.write(&edited, true)
+    let edit_once = || {
+        let snapshot = Snapshot::read(&home.connections())?;
+        let text = snapshot.text.clone().unwrap_or_default();
+        let edited = Format::Json.edit(&text, &[TABLE, name.as_str()], entry)?;
+        snapshot.write(&edited, true)
+    };
+    for _ in 1..ATTEMPTS {
+        match edit_once() {
+            Err(problem) if problem.code == "FILE_CHANGED" => {}
+            result => return result,
+        }
+    }
+    edit_once()
 }

@@ -94,9 +94,14 @@ pub(super) fn address(
     connections: &Connections,
 ) -> Option<ProcessAddress> {
     let socket = socket(home, &name(environment, connections)?);
+    if socket.as_os_str().len() >= MAX_SOCKET {
+        tracing::warn!(
+            "the path of gongfu's home is too long for a socket, so this process shares no other servers: move the home with GONGFU_HOME"
+        );
+        return None;
+    }
     let home = home.clone();
-    let is_short = socket.as_os_str().len() < MAX_SOCKET;
-    is_short.then(|| ProcessAddress {
+    Some(ProcessAddress {
         socket,
         user: rustix::process::geteuid().as_raw(),
         start: Arc::new(move || {

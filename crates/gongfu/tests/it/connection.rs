@@ -118,6 +118,21 @@ fn nothing_is_started_or_offered_before_a_person_approves_it() {
 }
 
 #[test]
+fn connections_that_are_added_at_once_are_all_kept() {
+    let fixture = fixture();
+    let names: Vec<String> = (0..12).map(|number| format!("server-{number}")).collect();
+    thread::scope(|scope| {
+        for name in &names {
+            let fixture = &fixture;
+            scope.spawn(move || add(fixture, name, "quiet"));
+        }
+    });
+    let listed = fixture.gongfu(["connection", "list", "--json", "--no-start"]);
+    let listed = listed.good().json();
+    assert_eq!(list_at(&listed, "").len(), names.len(), "{listed}");
+}
+
+#[test]
 fn commands_tell_what_there_is_to_tell() {
     let fixture = fixture();
     add(&fixture, "other", "none");
