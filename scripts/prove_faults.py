@@ -171,7 +171,7 @@ FAULTS = [
     Fault("answers garbage", "garbage", GONE, "DEAD", "it didn't answer within 60 seconds", set(), waits_for_start, short=WAITS),
     Fault("hangs in a call", "hang-calls", GONE, "READY", act=hangs, short=("READY", "(waits)")),
     Fault("floods stderr", "flood", "hello", "READY", is_killed=True),
-    Fault("a line of 100 MB", "line 100", GONE, "DEAD", "it sent a message of more than 48 MiB", set(), is_long=True),
+    Fault("a line of 100 MB", "line 100", GONE, "DEAD", "it sent a message of more than 32 MiB", set(), is_long=True),
     Fault("changes its tools, told", "change-told", "hello, TOOL_NOT_FOUND", "DEGRADED", "it changed `echo`", OWN - {"echo"}, wait_until_hidden, "READY"),
     Fault("changes its tools, untold", "none", f"hello, {GONE}, CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, change_untold),
     Fault("changed while it was off", "changed", "CONNECTION_NOT_APPROVED", "DEGRADED", "it changed `echo`", OWN - {"echo"}, is_long=True),

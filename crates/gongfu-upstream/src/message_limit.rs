@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The longest message, in bytes.
-pub(crate) const MAX_MESSAGE: usize = 48 * 1024 * 1024;
+/// The longest message, in bytes. A power of two, at which no buffer that grows by doubling has room left over.
+pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
 
 /// Reads what a program writes, until a message is too long.
 pub(crate) struct MessageLimit<R> {

@@ -41,7 +41,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_TOOLS: usize = 20_000;
 const MAX_PAGES: usize = 2_000;
 /// Why a session ended that sent too much at once.
-const TOO_LONG: &str = "it sent a message of more than 48 MiB";
+const TOO_LONG: &str = "it sent a message of more than 32 MiB";
 /// The longest line of standard error that is logged, in bytes.
 const MAX_LINE: usize = 4_096;
 
