@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// The member that holds the connections.
 const TABLE: &str = "connections";
-/// How often an edit is tried. Of commands that edit the file at once, one succeeds in each round.
+/// The most attempts of an edit. Of commands that edit the file at once, one succeeds in each round.
 const ATTEMPTS: usize = 32;
 
 /// A connection as an entry of the file.
