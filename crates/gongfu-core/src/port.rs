@@ -13,6 +13,7 @@ mod identity_provider;
 mod limited;
 mod locks;
 mod log_chain;
+mod model;
 mod records;
 mod sandbox;
 mod servers;
@@ -36,6 +37,10 @@ pub use identity_provider::{IdentityProvider, ProviderPerson, ProviderRequest};
 pub use limited::SkillReach;
 pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
+pub use model::{
+    Asked, ChatModel, MAX_ANSWER, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind,
+    ModelEvents, ModelRequest, ModelRetry, ModelTool, StopReason, Usage,
+};
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
     Transactions, Version, check_commit, check_entry, check_value, read_newer_record, read_record,
