@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::limits::AgentLimits;
-use crate::port::{ModelAnswer, ModelError};
+use crate::port::{Message, ModelAnswer, ModelError};
 use crate::skill::Digest;
 
 /// The version of the log's format.
@@ -35,6 +35,11 @@ pub enum EntryEvent {
         /// The session that it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<String>,
+    },
+    /// The conversation before the session, as its client tells it.
+    History {
+        /// The messages.
+        messages: Vec<Message>,
     },
     /// The person says something: a turn begins.
     Prompt {

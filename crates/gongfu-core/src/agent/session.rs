@@ -145,9 +145,21 @@ impl Session {
         self.turn.is_some()
     }
 
+    /// The limits of the running turn.
+    pub fn limits(&self) -> AgentLimits {
+        let turn = self.turn.as_ref();
+        turn.map_or_else(AgentLimits::default, |turn| turn.limits)
+    }
+
     /// The failure of the model after which the turn waits.
     pub fn error(&self) -> Option<&ModelError> {
         self.error.as_ref()
+    }
+
+    /// True if there was a conversation before the last turn.
+    pub fn has_context(&self) -> bool {
+        let before = self.turn.as_ref().map(|turn| turn.at);
+        before.map_or(self.turns.len() > 1, |at| at > 0)
     }
 
     /// The tokens of all turns.
@@ -189,6 +201,12 @@ impl Session {
         }
         match event {
             EntryEvent::Started { forked_from, .. } => self.forked_from.clone_from(forked_from),
+            EntryEvent::History { messages } => {
+                if !self.messages.is_empty() {
+                    return None;
+                }
+                self.messages.clone_from(messages);
+            }
             EntryEvent::Prompt { text, limits } => self.begin(text, *limits)?,
             EntryEvent::Asking { model, last, .. } => {
                 let turn = self.turn.as_mut()?;
@@ -439,6 +457,32 @@ impl Session {
             through,
             summary: facts.summary(),
         })
+    }
+
+    /// About how many tokens the request takes that the model is sent now, beside instructions and tools.
+    pub fn tokens(&self) -> u64 {
+        const BYTES_PER_TOKEN: usize = 4;
+        let (from, summary) = self
+            .compacted
+            .as_ref()
+            .map_or((0, 0), |(through, summary)| {
+                let skills = self.skills.iter().filter(|skill| skill.at < *through);
+                let skills = skills.map(|skill| skill.text.len()).sum::<usize>();
+                (*through, summary.len() + skills)
+            });
+        let messages = self
+            .messages
+            .iter()
+            .skip(from)
+            .map(|message| match message {
+                Message::User { text } | Message::Tool { text, .. } => text.len(),
+                Message::Assistant { text, calls } => {
+                    let calls = calls.iter().map(|call| call.arguments.to_string().len());
+                    text.len() + calls.sum::<usize>()
+                }
+            });
+        let bytes = summary + messages.sum::<usize>();
+        u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
     }
 
     /// The request that the model is sent now.
