@@ -54,7 +54,7 @@ impl Scripted {
 }
 
 impl ChatModel for Scripted {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "test/scripted"
     }
 

@@ -232,7 +232,7 @@ async fn unknown_model_unknown_session_and_bad_prompts_are_refused() {
 struct Silent;
 
 impl ChatModel for Silent {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "test/silent"
     }
 
