@@ -1,0 +1,116 @@
+//! Takes out of a provider's message what must not be shown: the key, the request, control characters.
+//!
+//! Knows no provider.
+
+use gongfu_core::port::{Message, ModelRequest};
+
+/// The longest message that is shown, in characters.
+const MAX_SHOWN: usize = 300;
+/// The longest message that is looked at, in characters.
+const MAX_READ: usize = 2000;
+/// The part of a key that gives it away, in characters.
+const KEY_PART: usize = 8;
+/// The part of the request that gives it away, in characters.
+const REQUEST_PART: usize = 24;
+/// The distance of the parts that are looked for: whatever is longer than both together is found.
+const STEP: usize = 12;
+
+/// The part of a provider's message that may be shown.
+pub(crate) fn clean(text: &str, key: Option<&str>, request: &ModelRequest) -> String {
+    let text: String = text.chars().take(MAX_READ).collect();
+    let text = without_request(&text, request);
+    let text = match key.filter(|key| !key.is_empty()) {
+        Some(key) => without_key(text, key),
+        None => text.to_owned(),
+    };
+    shorten(&visible(&text))
+}
+
+/// The message up to the place where it repeats the request.
+fn without_request<'a>(text: &'a str, request: &ModelRequest) -> &'a str {
+    let starts: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
+    let is_short = |of: &&str| (KEY_PART..2 * REQUEST_PART).contains(&of.len());
+    let whole = texts(request)
+        .map(str::trim)
+        .filter(is_short)
+        .filter_map(|of| text.find(of));
+    let parts = starts
+        .windows(REQUEST_PART + 1)
+        .step_by(STEP)
+        .filter_map(|window| {
+            let (&start, &end) = (window.first()?, window.last()?);
+            let part = text.get(start..end)?;
+            texts(request).any(|of| of.contains(part)).then_some(start)
+        });
+    let Some(end) = whole.chain(parts).min() else {
+        return text;
+    };
+    text.get(..end).unwrap_or_default()
+}
+
+/// The texts that a request consists of.
+fn texts(request: &ModelRequest) -> impl Iterator<Item = &str> {
+    let messages = request.messages.iter().map(|message| match message {
+        Message::User { text } | Message::Assistant { text, .. } | Message::Tool { text, .. } => {
+            text.as_str()
+        }
+    });
+    let tools = request.tools.iter().map(|tool| tool.description.as_str());
+    [request.system.as_str()]
+        .into_iter()
+        .chain(messages)
+        .chain(tools)
+}
+
+/// The message with each word masked that holds a part of the key.
+fn without_key(text: &str, key: &str) -> String {
+    let letters: Vec<char> = key.chars().collect();
+    let parts: Vec<String> = letters
+        .windows(KEY_PART.min(letters.len()))
+        .map(|part| part.iter().collect())
+        .collect();
+    let is_border = |letter: char| letter.is_whitespace() || "\"'`,;()[]{}<>".contains(letter);
+    text.split_inclusive(is_border)
+        .map(|piece| {
+            let word = piece.trim_end_matches(is_border);
+            if parts.iter().any(|part| word.contains(part.as_str())) {
+                format!("[key]{}", piece.strip_prefix(word).unwrap_or_default())
+            } else {
+                piece.to_owned()
+            }
+        })
+        .collect()
+}
+
+/// The text on one line, with control characters written out.
+fn visible(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.trim().chars() {
+        match letter {
+            '\n' | '\r' | '\t' => line.push(' '),
+            // Those that change the direction hide text as well as control characters do.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                line.extend(letter.escape_unicode());
+            }
+            _ if letter.is_control() => line.extend(letter.escape_unicode()),
+            _ => line.push(letter),
+        }
+    }
+    line
+}
+
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(MAX_SHOWN).collect();
+    if short.len() < text.len() {
+        short.pop();
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests;
