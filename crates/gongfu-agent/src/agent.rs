@@ -19,6 +19,9 @@ pub trait Models: Send + Sync {
     /// # Errors
     /// There is no such model, or its provider isn't configured.
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError>;
+
+    /// The names that the settings know, the configured model first.
+    fn names(&self) -> Vec<String>;
 }
 
 /// The settings of the agent.

@@ -3,124 +3,34 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{End, EntryEvent, FORMAT, TurnRecord};
-use gongfu_core::port::{ChatModel, Message, Usage};
+use gongfu_core::agent::{EntryEvent, FORMAT};
+use gongfu_core::port::ChatModel;
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, tool_calls};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::event::AgentEvents;
 use crate::store::Store;
 use crate::turn::Turn;
 
 /// The longest prompt, in bytes.
 const MAX_PROMPT: usize = 256 * 1024;
 
-/// What the person wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChatInput {
-    /// An answer to this.
-    Prompt(String),
-    /// The end of the turn that was begun.
-    Resume,
-}
-
-/// A turn that is asked for.
-pub struct ChatRequest {
-    /// The session; `None` starts a new one.
-    pub session: Option<String>,
-    /// The prompt.
-    pub input: ChatInput,
-    /// The model; `None` for the configured one.
-    pub model: Option<String>,
-    /// The conversation before a new session.
-    pub history: Vec<Message>,
-    /// False for a session that leaves no log.
-    pub is_kept: bool,
-    /// Receives what happens.
-    pub events: Arc<dyn AgentEvents>,
-    /// Stops the turn.
-    pub cancel: CancellationToken,
-}
-
-impl ChatRequest {
-    /// A prompt in a new session, with the configured model.
-    pub fn new(prompt: impl Into<String>) -> Self {
-        Self {
-            session: None,
-            input: ChatInput::Prompt(prompt.into()),
-            model: None,
-            history: Vec::new(),
-            is_kept: true,
-            events: Arc::new(()),
-            cancel: CancellationToken::new(),
-        }
-    }
-}
-
-/// The result of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChatResult {
-    /// The reply.
-    pub reply: String,
-    /// The calls, in the order of the model's answers.
-    pub tool_calls: Vec<ToolCall>,
-    /// The tokens of the turn.
-    pub usage: Usage,
-    /// The id of the session.
-    pub session: String,
-    /// True if there was a conversation before this turn.
-    pub has_context: bool,
-    /// The reason why the turn ended.
-    pub end: End,
-    /// The model that answered.
-    pub model: String,
-}
-
-/// A call of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolCall {
-    /// The tool.
-    pub tool: String,
-    /// The arguments.
-    pub params: Map<String, Value>,
-    /// The start of the result, at most 500 characters.
-    pub result: String,
-    /// The way in which it ended.
-    pub status: gongfu_core::agent::CallStatus,
-    /// The time that it took.
-    pub duration_ms: u64,
-}
-
-impl ChatResult {
-    pub(crate) fn of(turn: &TurnRecord, store: &Store, has_context: bool) -> Option<Self> {
-        let (reply, end) = turn.reply.clone()?;
-        Some(Self {
-            reply,
-            tool_calls: tool_calls(turn),
-            usage: turn.usage,
-            session: store.id().to_owned(),
-            has_context,
-            end,
-            model: store.session.model().unwrap_or_default().to_owned(),
-        })
-    }
-}
-
-/// The calls of a turn, as results show them.
-pub(crate) fn tool_calls(turn: &TurnRecord) -> Vec<ToolCall> {
-    let calls = turn.calls.iter().map(|record| ToolCall {
-        tool: record.call.tool.clone(),
-        params: record.call.params.clone(),
-        result: record.result.clone(),
-        status: record.status,
-        duration_ms: record.duration_ms,
-    });
-    calls.collect()
+/// The result of the last turn; `None` while it isn't at its end.
+fn result(store: &Store, has_context: bool) -> Option<ChatResult> {
+    let turn = store.session.turns().last()?;
+    let (reply, end) = turn.reply.clone()?;
+    Some(ChatResult {
+        reply,
+        tool_calls: tool_calls(&turn.calls),
+        usage: turn.usage,
+        session: store.id().to_owned(),
+        has_context,
+        end,
+        model: store.session.model().unwrap_or_default().to_owned(),
+    })
 }
 
 /// Answers a prompt with the help of tools and skills.
@@ -247,9 +157,7 @@ async fn run(
     let ended = turn.run().await;
     turn.store.note_state().await?;
     ended?;
-    let record = turn.store.session.turns().last();
-    let result = record.and_then(|record| ChatResult::of(record, &turn.store, has_context));
-    let result = result.ok_or_else(|| Problem::Cancelled.error())?;
+    let result = result(&turn.store, has_context).ok_or_else(|| Problem::Cancelled.error())?;
     if !result.end.has_answer() {
         let reason = result.reply;
         return Err(Problem::BudgetUsedUp { reason }.error());

@@ -11,13 +11,11 @@ mod prompt;
 mod replay;
 mod session;
 mod store;
+mod surface;
 mod turn;
 
 #[cfg(test)]
 mod tests;
 
 pub use agent::{Agent, AgentSettings, Models};
-pub use chat::{ChatInput, ChatRequest, ChatResult, ToolCall};
-pub use event::AgentEvents;
-pub use session::{SessionFork, SessionList, SessionReplay, SessionShow, ShownSession};
-pub use store::SessionInfo;
+pub use session::{SessionFork, SessionList, SessionReplay, SessionShow};

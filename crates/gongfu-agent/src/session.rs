@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use gongfu_core::account::Actor;
 use gongfu_core::agent::replay::Divergence;
 use gongfu_core::agent::{Entry, EntryEvent, FORMAT, Session};
+use gongfu_hub::agent::{SessionInfo, ShownSession};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use crate::agent::Agent;
 use crate::replay::Replay;
-use crate::store::{self, SessionInfo, Store};
+use crate::store::{self, Store};
 
 /// Lists the sessions of the agent, the one with the latest turn first.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -37,15 +38,6 @@ impl Operation for SessionList {
 pub struct SessionShow {
     /// Its id.
     pub id: String,
-}
-
-/// The log of a session, and its state.
-#[derive(Debug, Clone)]
-pub struct ShownSession {
-    /// The entries.
-    pub entries: Vec<Entry>,
-    /// The state after the last entry.
-    pub session: Session,
 }
 
 impl Operation for SessionShow {

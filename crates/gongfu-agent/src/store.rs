@@ -1,10 +1,10 @@
 //! Sessions in a space: a log, and a record that lists it.
 
 use gongfu_core::agent::{Entry, EntryEvent, Session, SessionError};
-use gongfu_core::port::{PortError, RecordKey, Space, Usage, read_record, update_record};
+use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
 use gongfu_core::skill::Digest;
+use gongfu_hub::agent::SessionInfo;
 use gongfu_hub::{Problem, ToolError};
-use serde::{Deserialize, Serialize};
 
 /// The most entries that are read of a log.
 const MAX_ENTRIES: usize = 100_000;
@@ -12,32 +12,6 @@ const MAX_ENTRIES: usize = 100_000;
 const MAX_TITLE: usize = 80;
 /// The attempts to find a free id.
 const MAX_IDS: u32 = 16;
-
-/// A session in a list.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionInfo {
-    /// Its id.
-    pub id: String,
-    /// The start of its first prompt.
-    pub title: String,
-    /// The time of its start (RFC 3339).
-    pub started: String,
-    /// The time of its last turn.
-    pub updated: String,
-    /// The model that was asked last.
-    pub model: Option<String>,
-    /// The number of turns.
-    pub turns: usize,
-    /// True while a turn isn't at its end.
-    pub is_open: bool,
-    /// The tokens of all turns.
-    pub usage: Usage,
-    /// The session that it was forked from.
-    pub forked_from: Option<String>,
-    /// The turn that writes the log; another one that takes over ends it.
-    writer: String,
-}
 
 /// The log of one session, and its state.
 pub(crate) struct Store {

@@ -17,7 +17,9 @@ use gongfu_hub::{Catalog, Quota, ToolError};
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
 use serde_json::{Value, json};
 
-use crate::{Agent, AgentSettings, ChatInput, ChatRequest, ChatResult, Models};
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
+
+use crate::{Agent, AgentSettings, Models};
 
 const SKILL: &str = "---\nname: coldstart\ndescription: Set up a knowledge base.\nmetadata:\n  load-when: a knowledge base is to be set up\n---\n\nWrite `plan.md` first.\n";
 
@@ -79,6 +81,10 @@ impl Models for Scripted {
                 format!("there is no provider `{name}`"),
             )),
         }
+    }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

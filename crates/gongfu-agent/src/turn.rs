@@ -10,13 +10,14 @@ use gongfu_core::agent::{
     CallRecord, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
 };
 use gongfu_core::port::{ChatModel, ModelRequest};
+use gongfu_hub::agent::AgentEvents;
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::calling::{Called, Calling};
-use crate::event::{AgentEvents, OfCall, OfModel};
+use crate::event::{OfCall, OfModel};
 use crate::prompt::Prompt;
 use crate::store::Store;
 

@@ -4,6 +4,7 @@
 //! named here. There is no model in this crate's tools, and none can get in: only the agent's driver
 //! holds that port.
 
+pub mod agent;
 pub mod archive;
 pub mod argument;
 pub mod binary;

@@ -19,8 +19,7 @@ const PORT: &str = "ChatModel";
 const ALLOWED: &[&str] = &[
     "crates/gongfu-core/src/port.rs",
     "crates/gongfu-core/src/port/",
-    "crates/gongfu-hub/src/agent.rs",
-    "crates/gongfu-hub/src/agent/",
+    "crates/gongfu-agent/",
     "crates/gongfu-llm/",
     "crates/gongfu/",
 ];

@@ -245,6 +245,10 @@ impl Models for Silent {
     fn model(&self, _: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
         Ok(Arc::new(Self))
     }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -129,6 +129,11 @@ impl Models for ConfiguredModels {
             model
         })
     }
+
+    fn names(&self) -> Vec<String> {
+        let default = self.settings.default_model.iter();
+        default.chain(self.names.keys()).cloned().collect()
+    }
 }
 
 /// A model that writes calls into its text.

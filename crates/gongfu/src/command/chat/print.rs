@@ -3,10 +3,11 @@
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gongfu_agent::{AgentEvents, ChatInput, ChatRequest, ChatResult, SessionList};
+use gongfu_agent::SessionList;
 use gongfu_core::account::Actor;
 use gongfu_core::port::ModelRetry;
 use gongfu_hub::ToolError;
+use gongfu_hub::agent::{AgentEvents, ChatInput, ChatRequest, ChatResult};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
