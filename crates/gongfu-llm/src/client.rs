@@ -50,7 +50,7 @@ pub fn chat_model(
     if key.chars().any(|letter| !letter.is_ascii_graphic()) {
         let name = &provider.name;
         return Err(refused(format!(
-            "the key of provider {name:?} has a space or another character that no key has: set it anew"
+            "the key of provider {name:?} has a space or another character that no key has: copy it again"
         )));
     }
     let base = base_url(provider)?;

@@ -218,7 +218,9 @@ fn parse(address: &str, kind: ProviderKind) -> Result<Url, String> {
         ProviderKind::Gemini => "/v1beta",
         ProviderKind::OpenAi | ProviderKind::Ollama => "",
     };
-    if !path.ends_with(version) && !(kind == ProviderKind::Gemini && path.ends_with("/v1")) {
+    let has_version =
+        path.ends_with(version) || kind == ProviderKind::Gemini && path.ends_with("/v1");
+    if !has_version {
         path.push_str(version);
     }
     path.push('/');

@@ -27,11 +27,11 @@ pub(crate) enum Step {
     Reset,
 }
 
-/// What the server does with one connection, after it read the request.
+/// All steps of the server with one connection, after it read the request.
 pub(crate) type Script = Vec<Step>;
 
 /// A request that the server received.
-pub(crate) struct Received {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
     pub(crate) body: Value,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Received {
 /// A server on loopback, which plays one script for each request and repeats the last one.
 pub(crate) struct Server {
     pub(crate) address: String,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// The requests so far.
-    pub(crate) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut self.received.lock().unwrap())
     }
 
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Received {
+async fn read(stream: &mut TcpStream) -> ReceivedRequest {
     let mut bytes = Vec::new();
     loop {
         let mut piece = [0; 4096];
@@ -100,7 +100,7 @@ async fn read(stream: &mut TcpStream) -> Received {
         if body.len() >= wanted.unwrap_or(0) {
             let body = serde_json::from_str(body).unwrap_or_default();
             let head = head.to_owned();
-            return Received { head, body };
+            return ReceivedRequest { head, body };
         }
     }
 }

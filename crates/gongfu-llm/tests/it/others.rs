@@ -4,16 +4,12 @@ use gongfu_core::port::{Message, ModelErrorKind, StopReason};
 use gongfu_llm::ProviderKind;
 use serde_json::{Value, json};
 
-use crate::fixture::{KEY, Server, ask_with, events, head, limits, question, send};
+use crate::fixture::{KEY, Server, Step, ask_with, events, head, limits, question, send};
 use crate::openai::conversation;
 
-fn lines(values: &[Value]) -> crate::fixture::Step {
-    send(
-        values
-            .iter()
-            .map(|value| format!("{value}\n"))
-            .collect::<String>(),
-    )
+fn lines(values: &[Value]) -> Step {
+    let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+    send(lines.join("\n") + "\n")
 }
 
 #[tokio::test]
