@@ -5,6 +5,7 @@
 //! other crates implement.
 
 pub mod account;
+pub mod agent;
 pub mod approval;
 pub mod archive;
 pub mod audit;

@@ -22,6 +22,7 @@ use crate::gate::{AuditObserver, Gate, Quota};
 use crate::instructions::{self, InstructionRoom};
 use crate::problem::Problem;
 use crate::profile::{self, Profile};
+use crate::skill_prompt;
 use crate::surface::resource::Fingerprint;
 use crate::surface::view;
 use crate::tool::ToolSpec;
@@ -266,6 +267,12 @@ impl Catalog {
     ) -> String {
         let library = self.library(actor).await;
         instructions::instructions(profiles, library.as_deref(), room)
+    }
+
+    /// The block about skills for the instructions of gongfu's own agent, whose list takes at most `budget` characters.
+    pub async fn skill_prompt(&self, actor: &Actor, budget: usize) -> String {
+        let library = self.library(actor).await;
+        library.map_or_else(String::new, |library| skill_prompt::block(&library, budget))
     }
 
     /// The profiles' own words alone, while the library isn't read yet.

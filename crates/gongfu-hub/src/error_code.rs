@@ -124,6 +124,16 @@ error_codes! {
     Timeout = "TIMEOUT", 504, 1;
     /// The caller cancelled the call.
     Cancelled = "CANCELLED", 499, 1;
+    /// No model is configured, or not as it has to be.
+    ModelNotConfigured = "MODEL_NOT_CONFIGURED", 409, 1;
+    /// The provider of the model refuses the request.
+    ModelRefused = "MODEL_REFUSED", 502, 1;
+    /// The model doesn't answer right now.
+    ModelUnavailable = "MODEL_UNAVAILABLE", 503, 1;
+    /// There is no such session of the agent.
+    SessionNotFound = "SESSION_NOT_FOUND", 404, 1;
+    /// The log of a session can't be read.
+    SessionInvalid = "SESSION_INVALID", 422, 1;
     /// A fault of gongfu's own.
     Internal = "INTERNAL_SERVER_ERROR", 500, 1;
 }

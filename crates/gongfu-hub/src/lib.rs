@@ -2,7 +2,7 @@
 //!
 //! Uses the ports of the core and knows no implementation; no surface (MCP, REST, command line) is
 //! named here. There is no model in this crate's tools, and none can get in: only the agent's driver
-//! will hold that port.
+//! holds that port.
 
 pub mod archive;
 pub mod argument;
@@ -33,6 +33,7 @@ pub mod run;
 pub mod schema;
 mod script;
 pub mod shelf;
+mod skill_prompt;
 pub mod surface;
 pub mod tool;
 pub mod upstream;

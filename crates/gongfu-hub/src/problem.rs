@@ -1,5 +1,6 @@
 //! Problems of a call, with the parameters of their messages.
 
+mod agent;
 mod english;
 
 use gongfu_core::account::Scope;
@@ -7,7 +8,7 @@ use gongfu_core::capability::Access;
 use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
 use gongfu_core::library::{Library, ResolveError, Skill};
-use gongfu_core::port::PortError;
+use gongfu_core::port::{ModelError, ModelErrorKind, PortError};
 use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::path::PathError;
 use serde_json::{Map, Value, json};
@@ -33,6 +34,8 @@ macro_rules! problems {
             Dependencies { language: Language, from: String, failure: Failure },
             /// A run reached a limit, which decides the code.
             RunEnded { reason: Reason, why: String, said: String },
+            /// The model didn't answer, for a reason that decides the code.
+            Model { model: String, error: ModelError },
         }
 
         impl Problem {
@@ -46,6 +49,7 @@ macro_rules! problems {
                     Self::Dependencies { .. } => ErrorCode::DependenciesUnavailable,
                     Self::RunEnded { reason: Reason::Timeout, .. } => ErrorCode::Timeout,
                     Self::RunEnded { .. } => ErrorCode::QuotaExceeded,
+                    Self::Model { error, .. } => of_model(error.kind),
                 }
             }
         }
@@ -122,6 +126,12 @@ problems! {
     ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;
+    BudgetUsedUp { reason: String } = QuotaExceeded;
+    SessionUnknown { id: String } = SessionNotFound;
+    SessionInvalid { id: String, reason: String } = SessionInvalid;
+    SessionOpen { id: String } = Conflict;
+    SessionIdle { id: String } = Conflict;
+    SessionTaken { id: String } = Conflict;
     Fault { reason: String } = Internal;
 }
 
@@ -264,6 +274,23 @@ impl Problem {
             part,
             reason: why.to_string(),
         }
+    }
+}
+
+/// The code of a model's failure.
+fn of_model(kind: ModelErrorKind) -> ErrorCode {
+    match kind {
+        ModelErrorKind::NotConfigured => ErrorCode::ModelNotConfigured,
+        ModelErrorKind::Unauthorized
+        | ModelErrorKind::UnknownModel
+        | ModelErrorKind::Rejected
+        | ModelErrorKind::TooLong => ErrorCode::ModelRefused,
+        ModelErrorKind::RateLimited
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Stalled
+        | ModelErrorKind::Incomplete
+        | ModelErrorKind::Malformed
+        | ModelErrorKind::TooLarge => ErrorCode::ModelUnavailable,
     }
 }
 

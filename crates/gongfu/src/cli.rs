@@ -2,6 +2,7 @@
 
 mod account;
 mod capability;
+mod chat;
 mod check;
 mod client;
 mod complete;
@@ -30,6 +31,7 @@ pub(crate) use account::{
     TokenCreateArguments, UserAddArguments, UserCommand,
 };
 pub(crate) use capability::CapabilityCommand;
+pub(crate) use chat::{ChatArguments, ChatCommand, TurnArguments};
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use client::{ChangeArguments, ClientCommand, Reach, UrlOrClient};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
@@ -92,6 +94,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  gongfu run pdf-tools python scripts/convert.py /workspace/report.pdf"
     )]
     Run(RunArguments),
+    /// Ask gongfu's own agent, which finds the skill, follows it and finishes the job
+    ///
+    /// It uses the same tools as your agents, through the same gate: what needs your approval asks you. A model is
+    /// `PROVIDER/NAME`; its key is in the variable of the provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY.
+    #[command(alias = "ask")]
+    Chat(ChatArguments),
     /// Serve skills to one MCP client over stdio
     Mcp {
         #[command(flatten)]

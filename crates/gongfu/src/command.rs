@@ -6,6 +6,7 @@ mod backup;
 mod call_error;
 mod capability;
 mod changes;
+mod chat;
 mod check;
 mod client;
 mod complete;
@@ -98,6 +99,7 @@ fn dispatch(
         Command::List(arguments) => list::run(arguments, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
+        Command::Chat(arguments) => chat::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Capability(command) => capability::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),

@@ -20,11 +20,13 @@ pub(crate) mod edit;
 pub(crate) mod effective;
 pub(crate) mod file;
 pub(crate) mod key;
+mod model;
 mod sso;
 
 pub(crate) use account::{AccountSection, GrantSetting};
 pub(crate) use approval::ApprovalSection;
 use check::Mistake;
+pub(crate) use model::{AgentSection, ModelSection};
 pub(crate) use sso::SsoSection;
 
 use crate::environment::Environment;
@@ -50,6 +52,10 @@ pub(crate) struct Config {
     pub(crate) sets: BTreeMap<String, Vec<String>>,
     /// The calls of agents that wait for a person.
     pub(crate) approvals: ApprovalSection,
+    /// The models that `gongfu chat` asks.
+    pub(crate) models: ModelSection,
+    /// The loop of the agent.
+    pub(crate) agent: AgentSection,
     /// The server that `gongfu serve` starts.
     pub(crate) server: Server,
     /// What scripts of skills are run in.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use gongfu_core::change::PersonalSettings;
 use gongfu_environments::ProxySettings;
+use gongfu_llm::Key;
 
 /// This file, whose table says what each variable is for.
 const SOURCE: &str = include_str!("environment.rs");
@@ -52,6 +53,8 @@ pub(crate) fn documented() -> impl Iterator<Item = (&'static str, &'static str)>
 /// | `NETRC` | the file with logins for hosts of Python's indexes, else `.netrc` in the person's home folder |
 /// | those that `.npmrc` names as `${NAME}` | filled in there |
 /// | `SSL_CERT_FILE` | the certificates that are believed when packages are fetched; else the system's |
+/// | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` and those of other providers of models | the keys for `gongfu chat`; `gongfu config set models.key_variables` names others |
+/// | `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`, `OLLAMA_HOST` | the addresses of these providers; the settings' `models.urls` win over them |
 /// | `PATH` | where interpreters for scripts, `uv`, and the commands in the configurations of clients are looked for |
 /// | `XDG_CONFIG_HOME`, `APPDATA` | where clients, and git, keep their configuration, as the system has it |
 /// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
@@ -87,6 +90,8 @@ pub(crate) struct Environment {
     pub(crate) search_path: Vec<PathBuf>,
     /// The package sources, as far as variables name them.
     pub(crate) packages: Packages,
+    /// The providers of models, as variables name them.
+    pub(crate) models: ModelVariables,
     /// The folders of clients that are set, by the name of their variable.
     pub(crate) client_folders: BTreeMap<&'static str, PathBuf>,
 }
@@ -103,6 +108,13 @@ pub(crate) struct Packages {
     pub(crate) npm: Option<PathBuf>,
     pub(crate) netrc: Option<PathBuf>,
     pub(crate) proxy: ProxySettings,
+}
+
+/// The keys and addresses of providers of models, by the name of their variable.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ModelVariables {
+    pub(crate) keys: BTreeMap<&'static str, Key>,
+    pub(crate) urls: BTreeMap<&'static str, String>,
 }
 
 /// The format of log lines.
@@ -248,6 +260,17 @@ impl Environment {
                         all: first(&["all_proxy", "ALL_PROXY"]),
                         none: first(&["no_proxy", "NO_PROXY"]),
                     },
+                }
+            },
+            models: {
+                let known = || gongfu_llm::known_providers().iter();
+                let keys = known().flat_map(|provider| provider.key_variables);
+                let urls = known().flat_map(|provider| provider.url_variables);
+                ModelVariables {
+                    keys: keys
+                        .filter_map(|name| Some((*name, Key::new(&text(name)?))))
+                        .collect(),
+                    urls: urls.filter_map(|name| Some((*name, text(name)?))).collect(),
                 }
             },
             // A relative one would mean another folder for every program.

@@ -28,6 +28,8 @@ pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> 
     let filter = Targets::new()
         .with_default(level)
         .with_target("rmcp", of_sdk)
+        // Its lines have the key of the provider in them.
+        .with_target("genai", LevelFilter::OFF)
         // Its details have the codes of sign-ins in them.
         .with_target("rmcp::transport::auth", of_sdk.min(LevelFilter::INFO));
     let lines = tracing_subscriber::fmt::layer()

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod age;
+mod agent;
 mod channel;
 mod cli;
 mod client;

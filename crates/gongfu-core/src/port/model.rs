@@ -19,6 +19,11 @@ pub trait ChatModel: Send + Sync {
     /// Its name for people and logs: `provider/model`.
     fn name(&self) -> &str;
 
+    /// False for a model that can't call tools itself: it is told to write calls into its text.
+    fn calls_tools(&self) -> bool {
+        true
+    }
+
     /// Asks for the next message.
     fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a>;
 }

@@ -10,6 +10,26 @@ impl ErrorCode {
     )]
     pub fn example_and_fix(self) -> (&'static str, &'static str) {
         match self {
+            Self::ModelNotConfigured => (
+                "gongfu chat without a model in the settings or a key in the environment",
+                "Set a model: gongfu config set models.default PROVIDER/NAME, and the provider's key in its variable.",
+            ),
+            Self::ModelRefused => (
+                "gongfu chat with a key that the provider doesn't know",
+                "Check the key, the name of the model and the base URL; the message says what the provider said.",
+            ),
+            Self::ModelUnavailable => (
+                "gongfu chat while the provider is overloaded",
+                "Continue with gongfu chat --resume: what was done is kept.",
+            ),
+            Self::SessionNotFound => (
+                "gongfu chat --session nightly",
+                "Use a session of `gongfu chat list`.",
+            ),
+            Self::SessionInvalid => (
+                "a session whose log was edited, or lost its beginning",
+                "Start a new session; `gongfu chat show ID` prints what can be read.",
+            ),
             Self::ToolNotFound => (
                 "gongfu tool call skill_lod", // typos: ignore
                 "Use a name of `gongfu tool list`; another profile may have it: --profile NAME.",

@@ -379,6 +379,31 @@ impl Problem {
                     format!("output so far:\n{said}")
                 },
             ),
+            Self::Model { model, error } => super::agent::model_text(model, error),
+            Self::BudgetUsedUp { reason } => (
+                reason.clone(),
+                "raise the limit in the settings, or start a new session".to_owned(),
+            ),
+            Self::SessionUnknown { id } => (
+                format!("there is no session `{}`", clipped(id)),
+                "`gongfu chat list` lists the sessions".to_owned(),
+            ),
+            Self::SessionInvalid { id, reason } => (
+                format!("the session `{id}` can't be continued: {reason}"),
+                "start a new session".to_owned(),
+            ),
+            Self::SessionOpen { id } => (
+                format!("the last turn of the session `{id}` isn't finished"),
+                format!("finish it first: gongfu chat --print --session {id} --resume"),
+            ),
+            Self::SessionIdle { id } => (
+                format!("the session `{id}` has nothing to resume: its last turn is finished"),
+                "say something instead".to_owned(),
+            ),
+            Self::SessionTaken { id } => (
+                format!("another process continued the session `{id}`"),
+                "wait until it is done there, or start a new session".to_owned(),
+            ),
             Self::Fault { reason } => (
                 format!("internal error: {reason}"),
                 "please report this with the call that caused it".to_owned(),

@@ -30,7 +30,7 @@ pub trait Operation: Serialize + JsonSchema + Send + 'static {
 }
 
 /// The description of an operation for the gate: its words are the doc comment of the input type.
-pub(crate) fn spec<O: Operation>() -> ToolSpec {
+pub fn spec<O: Operation>() -> ToolSpec {
     let input = schema::of::<O>();
     ToolSpec {
         name: O::NAME.into(),
@@ -52,7 +52,7 @@ pub(crate) fn spec<O: Operation>() -> ToolSpec {
 }
 
 /// The description of an operation by which everybody with the scope changes skills.
-pub(crate) fn write_spec<O: Operation>() -> ToolSpec {
+pub fn write_spec<O: Operation>() -> ToolSpec {
     ToolSpec {
         person_only: false,
         ..person_spec::<O>()
@@ -61,7 +61,7 @@ pub(crate) fn write_spec<O: Operation>() -> ToolSpec {
 
 /// The description of an operation by which a person changes what agents may do: refused to every
 /// other actor.
-pub(crate) fn person_spec<O: Operation>() -> ToolSpec {
+pub fn person_spec<O: Operation>() -> ToolSpec {
     ToolSpec {
         access: Access::Write,
         safety: Safety::Medium,

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
 
 /// The exit code of a command that a person interrupted.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// The person at the command line.
 pub(super) fn person() -> Actor {

@@ -1,0 +1,23 @@
+//! The driver of the agent: it asks models, calls tools through the gate and writes the log of sessions.
+//!
+//! The loop itself is a state machine of the core. This crate alone holds the chat-model port; it knows no provider, no
+//! surface and no file.
+
+mod agent;
+mod calling;
+mod chat;
+mod event;
+mod prompt;
+mod replay;
+mod session;
+mod store;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use agent::{Agent, AgentSettings, Models};
+pub use chat::{ChatInput, ChatRequest, ChatResult, ToolCall};
+pub use event::AgentEvents;
+pub use session::{SessionFork, SessionList, SessionReplay, SessionShow, ShownSession};
+pub use store::SessionInfo;

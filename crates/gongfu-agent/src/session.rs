@@ -1,0 +1,182 @@
+//! The requests about sessions: list, show, fork, replay.
+
+use std::sync::{Arc, OnceLock};
+
+use gongfu_core::account::Actor;
+use gongfu_core::agent::replay::Divergence;
+use gongfu_core::agent::{Entry, EntryEvent, FORMAT, Session};
+use gongfu_hub::surface::{Operation, operation};
+use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::Agent;
+use crate::replay::Replay;
+use crate::store::{self, SessionInfo, Store};
+
+/// Lists the sessions of the agent, the one with the latest turn first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionList {}
+
+impl Operation for SessionList {
+    const NAME: &'static str = "session/list";
+    type Output = Vec<SessionInfo>;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<Vec<SessionInfo>, ToolError> {
+        store::list(&call.space).await
+    }
+}
+
+/// Shows the log of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionShow {
+    /// Its id.
+    pub id: String,
+}
+
+/// The log of a session, and its state.
+#[derive(Debug, Clone)]
+pub struct ShownSession {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// The state after the last entry.
+    pub session: Session,
+}
+
+impl Operation for SessionShow {
+    const NAME: &'static str = "session/show";
+    type Output = ShownSession;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<ShownSession, ToolError> {
+        let entries = store::entries(&call.space, &self.id).await?;
+        let session = Session::of(&entries).map_err(|error| {
+            let reason = error.to_string();
+            Problem::SessionInvalid {
+                id: self.id,
+                reason,
+            }
+            .error()
+        })?;
+        Ok(ShownSession { entries, session })
+    }
+}
+
+/// Starts a new session with the first entries of another one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionFork {
+    /// The id of the other one.
+    pub id: String,
+    /// The number of its entries; `None` for all.
+    pub at: Option<u64>,
+}
+
+impl Operation for SessionFork {
+    const NAME: &'static str = "session/fork";
+    type Output = SessionInfo;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<SessionInfo, ToolError> {
+        let entries = store::entries(&call.space, &self.id).await?;
+        let total = entries.len();
+        let at = self
+            .at
+            .map_or(Ok(total), usize::try_from)
+            .unwrap_or(usize::MAX);
+        if !(1..=total).contains(&at) {
+            let reason = format!("the session has {total} entries");
+            let hint = format!("pass a number from 1 to {total}");
+            return Err(Problem::wrong_value("at", reason, hint).error());
+        }
+        let writer = format!("{}-{}", std::process::id(), call.id);
+        let mut store = Store::create(&call.space, &writer, true).await?;
+        for entry in entries.into_iter().take(at) {
+            let event = match entry.event {
+                EntryEvent::Started { .. } => EntryEvent::Started {
+                    format: FORMAT,
+                    forked_from: Some(self.id.clone()),
+                },
+                event => event,
+            };
+            store.add_entry(&Entry { event, ..entry }).await?;
+        }
+        store.note_state().await?;
+        let all = store::list(&call.space).await?;
+        let info = all.into_iter().find(|info| info.id == store.id());
+        info.ok_or_else(|| {
+            Problem::SessionUnknown {
+                id: store.id().to_owned(),
+            }
+            .error()
+        })
+    }
+}
+
+/// Runs a session again without a model, and names the first difference.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionReplay {
+    /// Its id.
+    pub id: String,
+    #[serde(skip)]
+    #[schemars(skip)]
+    agent: Option<Arc<Agent>>,
+}
+
+impl Operation for SessionReplay {
+    const NAME: &'static str = "session/replay";
+    /// The number of entries, and the first difference.
+    type Output = (usize, Option<Divergence>);
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
+        let entries = store::entries(&call.space, &self.id).await?;
+        let Some(agent) = &self.agent else {
+            let reason = "a replay without an agent".to_owned();
+            return Err(Problem::Fault { reason }.error());
+        };
+        let replay = Replay {
+            agent,
+            call,
+            actor: Agent::actor(&call.actor, &self.id),
+        };
+        let difference = Box::pin(replay.run(&entries)).await?;
+        Ok((entries.len(), difference))
+    }
+}
+
+impl Agent {
+    /// Runs a session again from its log: no model is asked, and nothing is changed.
+    ///
+    /// Answers the number of entries and the first difference.
+    ///
+    /// # Errors
+    /// There is no such session, its log can't be read, or the gate refuses.
+    pub async fn replay(
+        self: &Arc<Self>,
+        id: &str,
+        person: &Actor,
+    ) -> Result<(usize, Option<Divergence>), ToolError> {
+        let operation = SessionReplay {
+            id: id.to_owned(),
+            agent: Some(Arc::clone(self)),
+        };
+        self.catalog.operate(operation, person).await
+    }
+}

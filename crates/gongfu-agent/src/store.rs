@@ -1,0 +1,271 @@
+//! Sessions in a space: a log, and a record that lists it.
+
+use gongfu_core::agent::{Entry, EntryEvent, Session, SessionError};
+use gongfu_core::port::{PortError, RecordKey, Space, Usage, read_record, update_record};
+use gongfu_core::skill::Digest;
+use gongfu_hub::{Problem, ToolError};
+use serde::{Deserialize, Serialize};
+
+/// The most entries that are read of a log.
+const MAX_ENTRIES: usize = 100_000;
+/// The characters of a title.
+const MAX_TITLE: usize = 80;
+/// The attempts to find a free id.
+const MAX_IDS: u32 = 16;
+
+/// A session in a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: String,
+    /// The start of its first prompt.
+    pub title: String,
+    /// The time of its start (RFC 3339).
+    pub started: String,
+    /// The time of its last turn.
+    pub updated: String,
+    /// The model that was asked last.
+    pub model: Option<String>,
+    /// The number of turns.
+    pub turns: usize,
+    /// True while a turn isn't at its end.
+    pub is_open: bool,
+    /// The tokens of all turns.
+    pub usage: Usage,
+    /// The session that it was forked from.
+    pub forked_from: Option<String>,
+    /// The turn that writes the log; another one that takes over ends it.
+    writer: String,
+}
+
+/// The log of one session, and its state.
+pub(crate) struct Store {
+    space: Space,
+    id: String,
+    /// `None` for a session that isn't kept.
+    keys: Option<Keys>,
+    writer: String,
+    pub(crate) session: Session,
+}
+
+struct Keys {
+    record: RecordKey,
+    log: RecordKey,
+}
+
+impl Keys {
+    fn of(id: &str) -> Result<Self, ToolError> {
+        let unknown = |_| Problem::SessionUnknown { id: id.to_owned() }.error();
+        let is_segment = !id.contains('/');
+        let key = |kind: &str| RecordKey::new(format!("{kind}/{id}")).map_err(unknown);
+        if !is_segment {
+            return Err(Problem::SessionUnknown { id: id.to_owned() }.error());
+        }
+        Ok(Self {
+            record: key("session")?,
+            log: key("session-log")?,
+        })
+    }
+}
+
+/// The sessions of a space, the one with the latest turn first.
+pub(crate) async fn list(space: &Space) -> Result<Vec<SessionInfo>, ToolError> {
+    let prefix = RecordKey::new("session").map_err(|error| fault(&error))?;
+    let found = space.records().list(&prefix).await.map_err(broken)?;
+    let infos = found
+        .iter()
+        .filter_map(|(_, record)| serde_json::from_slice::<SessionInfo>(&record.value).ok());
+    let mut infos: Vec<SessionInfo> = infos.collect();
+    infos.sort_by(|one, other| {
+        other
+            .updated
+            .cmp(&one.updated)
+            .then_with(|| other.id.cmp(&one.id))
+    });
+    Ok(infos)
+}
+
+/// The entries of a session's log. Whatever is no entry ends them: the last line may be cut by a crash.
+pub(crate) async fn entries(space: &Space, id: &str) -> Result<Vec<Entry>, ToolError> {
+    let keys = Keys::of(id)?;
+    let lines = space.records().entries(&keys.log, MAX_ENTRIES).await;
+    let lines = lines.map_err(broken)?;
+    if lines.is_empty() {
+        return Err(Problem::SessionUnknown { id: id.to_owned() }.error());
+    }
+    let mut entries = Vec::with_capacity(lines.len());
+    let last = lines.len() - 1;
+    for (at, line) in lines.iter().enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(entry) => entries.push(entry),
+            Err(_) if at == last && at > 0 => break,
+            Err(error) => {
+                let reason = format!("line {} of its log can't be read: {error}", at + 1);
+                return Err(invalid(id, reason));
+            }
+        }
+    }
+    Ok(entries)
+}
+
+fn invalid(id: &str, reason: impl Into<String>) -> ToolError {
+    let (id, reason) = (id.to_owned(), reason.into());
+    Problem::SessionInvalid { id, reason }.error()
+}
+
+pub(crate) fn broken(error: PortError) -> ToolError {
+    Problem::broken("the sessions", &error).error()
+}
+
+pub(crate) fn fault(error: &dyn std::error::Error) -> ToolError {
+    let reason = error.to_string();
+    Problem::Fault { reason }.error()
+}
+
+impl Store {
+    /// A new session; one that isn't kept leaves no log.
+    pub(crate) async fn create(
+        space: &Space,
+        writer: &str,
+        is_kept: bool,
+    ) -> Result<Self, ToolError> {
+        let now = space.now().to_string();
+        let digits: String = now.chars().filter(char::is_ascii_digit).take(14).collect();
+        let (date, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
+        for attempt in 0..MAX_IDS {
+            let salt = format!("{writer}/{now}/{attempt}");
+            let id = format!("{date}-{time}-{}", Digest::of(salt.as_bytes()).hex(6));
+            let mut store = Self {
+                space: space.clone(),
+                keys: if is_kept { Some(Keys::of(&id)?) } else { None },
+                id,
+                writer: writer.to_owned(),
+                session: Session::default(),
+            };
+            if store.claim_new(&now).await? {
+                return Ok(store);
+            }
+            store.keys = None;
+        }
+        Err(Problem::Fault {
+            reason: "there is no free id for a session".to_owned(),
+        }
+        .error())
+    }
+
+    /// Creates the record; false where there is one already.
+    async fn claim_new(&self, now: &str) -> Result<bool, ToolError> {
+        let Some(keys) = &self.keys else {
+            return Ok(true);
+        };
+        let info = SessionInfo {
+            id: self.id.clone(),
+            started: now.to_owned(),
+            updated: now.to_owned(),
+            writer: self.writer.clone(),
+            ..SessionInfo::default()
+        };
+        let value = serde_json::to_vec(&info).map_err(|error| fault(&error))?;
+        match self
+            .space
+            .records()
+            .set(&keys.record, None, Some(&value))
+            .await
+        {
+            Ok(_) => Ok(true),
+            Err(PortError::Conflict(_)) => Ok(false),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    /// An existing session, which this turn writes from now on.
+    pub(crate) async fn open(space: &Space, id: &str, writer: &str) -> Result<Self, ToolError> {
+        let keys = Keys::of(id)?;
+        let entries = entries(space, id).await?;
+        let session = Session::of(&entries);
+        let session = session.map_err(|error: SessionError| invalid(id, error.to_string()))?;
+        let store = Self {
+            space: space.clone(),
+            id: id.to_owned(),
+            keys: Some(keys),
+            writer: writer.to_owned(),
+            session,
+        };
+        Ok(store)
+    }
+
+    /// The id of the session.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Takes the session over from whatever wrote it before.
+    pub(crate) async fn claim(&self) -> Result<(), ToolError> {
+        self.update(|_| ()).await
+    }
+
+    /// Brings the record of the session up to date.
+    pub(crate) async fn note_state(&self) -> Result<(), ToolError> {
+        let session = &self.session;
+        let updated = self.space.now().to_string();
+        let title = session.turns().first().map_or("", |turn| &turn.prompt);
+        let title = gongfu_core::text::clipped(title, MAX_TITLE, ' ');
+        self.update(move |info| {
+            info.title.clone_from(&title);
+            info.updated.clone_from(&updated);
+            info.model = session.model().map(str::to_owned);
+            info.turns = session.turns().len();
+            info.is_open = session.is_open();
+            info.usage = session.usage();
+            info.forked_from = session.forked_from().map(str::to_owned);
+        })
+        .await
+    }
+
+    async fn update(
+        &self,
+        change: impl Fn(&mut SessionInfo) + Send + Sync,
+    ) -> Result<(), ToolError> {
+        let Some(keys) = &self.keys else {
+            return Ok(());
+        };
+        let changed = update_record(
+            self.space.records(),
+            &keys.record,
+            |info: &mut SessionInfo| {
+                info.id.clone_from(&self.id);
+                info.writer.clone_from(&self.writer);
+                change(info);
+            },
+        );
+        changed.await.map_err(broken)
+    }
+
+    /// Adds an entry to the log, then to the state.
+    pub(crate) async fn add(&mut self, event: EntryEvent) -> Result<(), ToolError> {
+        let entry = Entry {
+            n: self.session.next_entry(),
+            at: self.space.now().to_string(),
+            event,
+        };
+        self.add_entry(&entry).await
+    }
+
+    /// The same with an entry as it is.
+    pub(crate) async fn add_entry(&mut self, entry: &Entry) -> Result<(), ToolError> {
+        let applied = self.session.apply(entry);
+        applied.map_err(|error| invalid(&self.id, error.to_string()))?;
+        let Some(keys) = &self.keys else {
+            return Ok(());
+        };
+        let records = self.space.records();
+        let info: SessionInfo = read_record(records, &keys.record).await.map_err(broken)?;
+        if info.writer != self.writer {
+            let id = self.id.clone();
+            return Err(Problem::SessionTaken { id }.error());
+        }
+        let line = serde_json::to_vec(entry).map_err(|error| fault(&error))?;
+        records.append(&keys.log, &line).await.map_err(broken)
+    }
+}

@@ -1,0 +1,139 @@
+//! A turn that is killed after any entry of its log continues as if nothing had happened.
+
+use super::*;
+
+/// The answers of a scenario.
+type Answers = fn() -> Vec<ModelAnswer>;
+
+fn fenced() -> Vec<ModelAnswer> {
+    let action = |tool: &str, params: Value| {
+        say(&format!(
+            "```action\n{}\n```",
+            json!({ "tool": tool, "params": params })
+        ))
+    };
+    vec![
+        action("skill_load", json!({ "skill_name": "coldstart" })),
+        action("file_write", json!({ "path": "plan.md", "content": "one" })),
+        say("Done."),
+    ]
+}
+
+fn endless() -> Vec<ModelAnswer> {
+    let write = |number: usize| json!({ "path": format!("{number}.md"), "content": "x" });
+    let mut answers: Vec<_> = (0..6)
+        .map(|number| call(&[("file_write", write(number))]))
+        .collect();
+    answers.push(say("That is all that I could do."));
+    answers
+}
+
+#[tokio::test]
+async fn turn_that_is_killed_after_any_entry_continues_to_the_same_end() {
+    let scenarios: [(Answers, usize); 3] = [(scenario, 4), (fenced, 2), (endless, 6)];
+    for (answers, calls) in scenarios {
+        let model = Scripted::saying(answers());
+        let whole = world(&model);
+        let expected = whole.say(None, "go").await.unwrap();
+        assert_eq!(expected.tool_calls.len(), calls);
+        let lines = whole.log(&expected.session);
+        let open = 2..lines.len();
+        assert!(open.len() > 2 * calls);
+        for kept in open {
+            let killed = world(&model);
+            write(&killed, &expected.session, &lines[..kept]);
+            let result = killed.resume(&expected.session).await.unwrap();
+            assert_eq!(
+                trace(&result),
+                trace(&expected),
+                "killed after entry {kept}"
+            );
+            assert_eq!((&result.reply, result.end), (&expected.reply, expected.end));
+            // What was finished isn't called again.
+            let entries = killed.entries(&expected.session);
+            let finished = entries[..kept]
+                .iter()
+                .filter(|entry| is_called(entry))
+                .count();
+            let called = killed.audited().len() - 1;
+            assert_eq!(called, calls - finished, "killed after entry {kept}");
+        }
+    }
+}
+
+fn is_called(entry: &Entry) -> bool {
+    matches!(entry.event, gongfu_core::agent::EntryEvent::Called { .. })
+}
+
+/// Writes the log of a session as a killed process left it.
+fn write(world: &World, session: &str, lines: &[Vec<u8>]) {
+    let log = RecordKey::new(format!("session-log/{session}")).unwrap();
+    for line in lines {
+        now(world.space.records.append(&log, line)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
+    let model = Scripted::saying(scenario());
+    let whole = world(&model);
+    let id = whole.say(None, "go").await.unwrap().session;
+    let lines = whole.log(&id);
+    let cut = |line: &Vec<u8>| line[..line.len() / 2].to_vec();
+
+    let mut torn = lines[..5].to_vec();
+    torn.push(cut(&lines[5]));
+    let killed = world(&model);
+    write(&killed, &id, &torn);
+    assert_eq!(
+        killed.resume(&id).await.unwrap().reply,
+        "The plan is written."
+    );
+
+    let mut damaged = lines[..6].to_vec();
+    damaged[3] = cut(&lines[3]);
+    let killed = world(&model);
+    write(&killed, &id, &damaged);
+    let error = killed.resume(&id).await.unwrap_err();
+    assert_eq!(error.code(), gongfu_hub::ErrorCode::SessionInvalid);
+    assert!(error.to_string().contains("line 4"), "{error}");
+
+    let killed = world(&model);
+    let mut missing = lines.clone();
+    missing.remove(4);
+    write(&killed, &id, &missing);
+    let error = killed.resume(&id).await.unwrap_err();
+    assert!(error.to_string().contains("the log was cut"), "{error}");
+}
+
+#[tokio::test]
+async fn turn_that_another_one_took_over_stops() {
+    let model = Scripted::saying(scenario());
+    let world = Arc::new(world(&model));
+    let other = Arc::clone(&world);
+    // While the model answers, something else writes itself into the record.
+    let taking = Scripted::new(move |number, _| {
+        let prefix = RecordKey::new("session").unwrap();
+        let (key, record) = now(other.space.records.list(&prefix)).unwrap().remove(0);
+        let mut info: Value = serde_json::from_slice(&record.value).unwrap();
+        info["writer"] = json!("another");
+        other
+            .space
+            .records
+            .damage(&key, &serde_json::to_vec(&info).unwrap());
+        Ok(scenario()[number].clone())
+    });
+    let agent = Agent::new(
+        Arc::clone(&world.agent.catalog),
+        Arc::new(taking),
+        AgentSettings::default(),
+    );
+    let error = Arc::new(agent)
+        .chat(ChatRequest::new("go"), &person())
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("another process continued"),
+        "{error}"
+    );
+}

@@ -1,0 +1,143 @@
+//! Sessions: lists, forks, replays.
+
+use gongfu_core::skill::Digest;
+
+use crate::{SessionFork, SessionList, SessionShow};
+
+use super::*;
+
+async fn replay(world: &World, id: &str) -> Option<(u64, String)> {
+    let (_, difference) = world.agent.replay(id, &person()).await.unwrap();
+    difference.map(|difference| (difference.n, difference.what))
+}
+
+/// Changes the log of a session.
+fn edit(world: &World, id: &str, change: impl Fn(&str) -> String) -> String {
+    let lines = world.log(id).into_iter();
+    let lines = lines.map(|line| change(std::str::from_utf8(&line).unwrap()));
+    let lines: Vec<String> = lines.collect();
+    let copy = format!("{id}-{}", Digest::of(lines.concat().as_bytes()).hex(6));
+    let log = RecordKey::new(format!("session-log/{copy}")).unwrap();
+    for line in &lines {
+        now(world.space.records.append(&log, line.as_bytes())).unwrap();
+    }
+    copy
+}
+
+#[tokio::test]
+async fn replay_is_equal_and_asks_no_model() {
+    let model = Scripted::saying(scenario());
+    let world = world(&model);
+    let id = world.say(None, "go").await.unwrap().session;
+    world.say(Some(&id), "and more").await.unwrap();
+    let (asked, audited) = (model.requests().len(), world.audited().len());
+    assert_eq!(replay(&world, &id).await, None);
+    assert_eq!(model.requests().len(), asked);
+    // Only the instructions of the skill are read again.
+    assert_eq!(world.audited()[audited..], ["session/replay", "skill_load"]);
+}
+
+#[tokio::test]
+async fn replay_names_the_first_difference() {
+    let model = Scripted::saying(scenario());
+    let world = world(&model);
+    let id = world.say(None, "go").await.unwrap().session;
+
+    for (from, to, what) in [
+        (
+            "Set up",
+            "Set it up",
+            Some("the skill `coldstart` was changed"),
+        ),
+        (
+            "The plan is written.",
+            "Nothing.",
+            Some("the model's answer in the log was changed"),
+        ),
+        (
+            "\"content\":\"one\"",
+            "\"content\":\"1\"",
+            Some("the model's answer in the log was changed"),
+        ),
+        (
+            "\"text\":\"go\"",
+            "\"text\":\"stop\"",
+            Some("the conversation differs: a message in the log was changed"),
+        ),
+    ] {
+        let copy = edit(&world, &id, |line| line.replace(from, to));
+        let found = replay(&world, &copy).await.map(|(_, what)| what);
+        assert_eq!(found.as_deref(), what, "{from}");
+    }
+    let copy = edit(&world, &id, |line| {
+        if line.contains("\"kind\":\"finished\"") {
+            line.replace("The plan", "No plan")
+        } else {
+            line.to_owned()
+        }
+    });
+    assert_eq!(
+        replay(&world, &copy).await.unwrap().1,
+        "the reply in the log was changed"
+    );
+
+    let changed = SKILL.replace("plan.md", "other.md");
+    world
+        .space
+        .skills
+        .replace(&[("lib/coldstart", &[("SKILL.md", changed.as_bytes())])]);
+    assert_eq!(
+        replay(&world, &id).await.unwrap().1,
+        "the skill `coldstart` was changed"
+    );
+    let described = SKILL.replace("Set up a", "Make a");
+    world
+        .space
+        .skills
+        .replace(&[("lib/coldstart", &[("SKILL.md", described.as_bytes())])]);
+    let (n, what) = replay(&world, &id).await.unwrap();
+    assert!(
+        n == 2 && what.starts_with("the instructions differ"),
+        "{n} {what}"
+    );
+}
+
+#[tokio::test]
+async fn fork_continues_from_an_entry() {
+    let model = Scripted::saying(scenario());
+    let world = world(&model);
+    let first = world.say(None, "go").await.unwrap();
+    let fork = SessionFork {
+        id: first.session.clone(),
+        at: Some(7),
+    };
+    let fork = world.agent.catalog.operate(fork, &person()).await.unwrap();
+    assert_eq!(fork.forked_from.as_deref(), Some(first.session.as_str()));
+    assert!(fork.is_open);
+    let second = world.resume(&fork.id).await.unwrap();
+    assert_eq!(trace(&second), trace(&first));
+    let shown = SessionShow {
+        id: fork.id.clone(),
+    };
+    let shown = world.agent.catalog.operate(shown, &person()).await.unwrap();
+    assert_eq!(shown.session.turns().len(), 1);
+    for at in [0, 99] {
+        let fork = SessionFork {
+            id: first.session.clone(),
+            at: Some(at),
+        };
+        assert!(world.agent.catalog.operate(fork, &person()).await.is_err());
+    }
+    let sessions = world
+        .agent
+        .catalog
+        .operate(SessionList {}, &person())
+        .await
+        .unwrap();
+    assert_eq!(sessions.len(), 2);
+    assert!(
+        sessions
+            .iter()
+            .all(|session| session.title == "go" && session.turns == 1 && !session.is_open)
+    );
+}

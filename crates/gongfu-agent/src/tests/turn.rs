@@ -1,0 +1,325 @@
+//! Turns from their prompt to their reply.
+
+use std::time::Duration;
+
+use gongfu_core::agent::End;
+use gongfu_hub::ErrorCode;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+
+#[tokio::test]
+async fn skill_is_loaded_then_followed() {
+    let model = Scripted::saying(scenario());
+    let world = world(&model);
+    let result = world.say(None, "Set up a knowledge base.").await.unwrap();
+    assert_eq!(result.reply, "The plan is written.");
+    assert_eq!(
+        trace(&result),
+        [
+            "skill_load {\"skill_name\":\"coldstart\"} ok",
+            "file_write {\"path\":\"plan.md\",\"content\":\"one\"} ok",
+            "file_write {\"path\":\"notes.md\",\"content\":\"two\"} ok",
+            "skill_list {} ok",
+        ]
+    );
+    assert_eq!(
+        (result.usage.total(), result.has_context, result.end),
+        (48, false, End::Answered)
+    );
+    assert!(
+        result.tool_calls[3].result.contains("coldstart"),
+        "{:?}",
+        result.tool_calls[3]
+    );
+    let requests = model.requests();
+    let Some(Message::Tool { text, .. }) = requests[1].messages.last() else {
+        panic!("{:?}", requests[1]);
+    };
+    assert!(text.contains("Write `plan.md` first."), "{text}");
+    // Each call is in the audit under the turn.
+    let mut audited = world.audited();
+    audited.sort();
+    assert_eq!(
+        audited,
+        [
+            "agent/chat",
+            "file_write",
+            "file_write",
+            "skill_list",
+            "skill_load"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn instructions_name_rules_skills_and_tasks() {
+    let model = Scripted::saying(vec![say("ok")]);
+    world(&model).say(None, "Hello").await.unwrap();
+    let request = &model.requests()[0];
+    insta::assert_snapshot!("instructions", request.system);
+    let names: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert!(
+        names.contains(&"skill_load") && names.contains(&"skill_run"),
+        "{names:?}"
+    );
+    // For a model that can't call tools, they stand in the text.
+    let mut model = Scripted::saying(vec![say("ok")]);
+    model.calls_tools = false;
+    world(&model).say(None, "Hello").await.unwrap();
+    let request = &model.requests()[0];
+    assert!(request.tools.is_empty());
+    assert!(
+        request
+            .system
+            .contains("```action\n{\"tool\": \"tool_name\"")
+    );
+    assert!(request.system.contains("## skill_load\n"));
+}
+
+#[tokio::test]
+async fn wrong_calls_become_observations() {
+    let model = Scripted::saying(vec![
+        call(&[("skill_lode", json!({}))]), // typos: ignore
+        call(&[("skill_load", json!({ "name": "coldstart" }))]),
+        call(&[("skill_load", json!({ "skill_name": "nothing" }))]),
+        call(&[("skill_load", json!("{\"skill"))]),
+        say("It doesn't work."),
+    ]);
+    let result = world(&model).say(None, "go").await.unwrap();
+    let statuses: Vec<&str> = result
+        .tool_calls
+        .iter()
+        .map(|call| call.status.as_str())
+        .collect();
+    assert_eq!(statuses, ["invalid", "invalid", "failed", "invalid"]);
+    assert!(
+        result.tool_calls[0].result.contains("skill_load"),
+        "{:?}",
+        result.tool_calls[0]
+    );
+    assert!(
+        result.tool_calls[1].result.contains("skill_name"),
+        "{:?}",
+        result.tool_calls[1]
+    );
+}
+
+#[tokio::test]
+async fn what_a_person_must_allow_is_refused_with_nobody_there() {
+    let model = Scripted::saying(vec![
+        call(&[("file_write", json!({ "path": "x.md", "content": "x" }))]),
+        call(&[("approve", json!({}))]),
+        say("I may not."),
+    ]);
+    let world = world_asking(&model, AgentSettings::default(), Safety::Medium);
+    let result = world.say(None, "go").await.unwrap();
+    let statuses: Vec<&str> = result
+        .tool_calls
+        .iter()
+        .map(|call| call.status.as_str())
+        .collect();
+    assert_eq!(statuses, ["refused", "invalid"], "{result:?}");
+    assert!(
+        result.tool_calls[0].result.starts_with("APPROVAL_REQUIRED"),
+        "{result:?}"
+    );
+}
+
+#[tokio::test]
+async fn long_results_are_cut_and_instructions_never() {
+    let long = format!(
+        "---\nname: coldstart\ndescription: x\n---\n{}",
+        "word ".repeat(2_000)
+    );
+    let model = Scripted::saying(vec![
+        call(&[
+            ("skill_load", json!({ "skill_name": "coldstart" })),
+            (
+                "skill_read",
+                json!({ "skill_name": "coldstart", "path": "a.txt" }),
+            ),
+        ]),
+        say("ok"),
+    ]);
+    let world = world(&model);
+    let text = "0123456789".repeat(1_000);
+    world.space.skills.replace(&[(
+        "lib/coldstart",
+        &[("SKILL.md", long.as_bytes()), ("a.txt", text.as_bytes())],
+    )]);
+    world.say(None, "go").await.unwrap();
+    let requests = model.requests();
+    let results: Vec<&str> = requests[1]
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(results[0].len() > 10_000 && !results[0].contains("[cut:"));
+    assert!(
+        results[1].contains("[cut: the first 4000 of "),
+        "{}",
+        results[1]
+    );
+    assert!(results[1].chars().count() < 4_300);
+}
+
+#[tokio::test]
+async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
+    let failures = Arc::new(Mutex::new(1));
+    let model = Scripted::new(move |number, _| {
+        let mut left = failures.lock().unwrap();
+        if number == 1 && *left > 0 {
+            *left -= 1;
+            return Err(ModelError::new(
+                ModelErrorKind::Unavailable,
+                "no route to the provider",
+            ));
+        }
+        Ok(scenario()[number].clone())
+    });
+    let world = world(&model);
+    let error = world.say(None, "go").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ModelUnavailable);
+    let sessions = world
+        .agent
+        .catalog
+        .operate(crate::SessionList {}, &person())
+        .await
+        .unwrap();
+    assert!(sessions[0].is_open);
+    let id = sessions[0].id.clone();
+    let refused = world.say(Some(&id), "something else").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Conflict);
+    let result = world.resume(&id).await.unwrap();
+    assert_eq!(result.reply, "The plan is written.");
+    assert_eq!(result.tool_calls.len(), 4);
+    assert_eq!(
+        world.resume(&id).await.unwrap_err().code(),
+        ErrorCode::Conflict
+    );
+}
+
+#[tokio::test]
+async fn unknown_model_unknown_session_and_bad_prompts_are_refused() {
+    let model = Scripted::saying(vec![say("ok")]);
+    let world = world(&model);
+    let request = ChatRequest {
+        model: Some("x/y".to_owned()),
+        ..ChatRequest::new("hi")
+    };
+    let error = world.agent.chat(request, &person()).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ModelNotConfigured);
+    for id in ["missing", "../audit", "a/b", ""] {
+        let error = world.say(Some(id), "hi").await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::SessionNotFound, "{id}");
+    }
+    for text in ["", "  \n", &"x".repeat(300_000)] {
+        let error = world.say(None, text).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    }
+    assert!(model.requests().is_empty());
+}
+
+/// A model that never answers.
+struct Silent;
+
+impl ChatModel for Silent {
+    fn name(&self) -> &'static str {
+        "test/silent"
+    }
+
+    fn ask<'a>(&'a self, _: &'a ModelRequest, _: &'a dyn ModelEvents) -> Asked<'a> {
+        Box::pin(std::future::pending())
+    }
+}
+
+impl Models for Silent {
+    fn model(&self, _: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
+        Ok(Arc::new(Self))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopped_turn_ends_and_the_session_continues() {
+    let model = Scripted::saying(vec![say("unused"), say("fine")]);
+    let world = world(&model);
+    let silent = Agent::new(
+        Arc::clone(&world.agent.catalog),
+        Arc::new(Silent),
+        AgentSettings::default(),
+    );
+    let cancel = CancellationToken::new();
+    let request = ChatRequest {
+        cancel: cancel.clone(),
+        ..ChatRequest::new("go")
+    };
+    let silent = Arc::new(silent);
+    let person = person();
+    let (ended, ()) = tokio::join!(silent.chat(request, &person), async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        cancel.cancel();
+    });
+    assert_eq!(ended.unwrap_err().code(), ErrorCode::Cancelled);
+    let sessions = world
+        .agent
+        .catalog
+        .operate(crate::SessionList {}, &person)
+        .await
+        .unwrap();
+    assert!(!sessions[0].is_open);
+    let result = world.say(Some(&sessions[0].id), "again").await.unwrap();
+    assert_eq!(
+        (result.reply.as_str(), result.has_context),
+        ("unused", true)
+    );
+}
+
+#[tokio::test]
+async fn history_comes_before_a_prompt_and_a_session_that_is_not_kept_leaves_nothing() {
+    let model = Scripted::new(|_, _| Ok(say("ok")));
+    let world = world(&model);
+    let request = ChatRequest {
+        history: vec![
+            Message::User {
+                text: "one".to_owned(),
+            },
+            Message::Assistant {
+                text: "two".to_owned(),
+                calls: Vec::new(),
+            },
+        ],
+        is_kept: false,
+        ..ChatRequest::new("three")
+    };
+    let result = world.agent.chat(request, &person()).await.unwrap();
+    assert!(result.has_context);
+    assert_eq!(model.requests()[0].messages.len(), 3);
+    let sessions = world
+        .agent
+        .catalog
+        .operate(crate::SessionList {}, &person())
+        .await
+        .unwrap();
+    assert!(sessions.is_empty());
+    assert!(world.log(&result.session).is_empty());
+}
+
+#[tokio::test]
+async fn used_up_tokens_are_an_error_that_says_so() {
+    let model = Scripted::saying(scenario());
+    let mut settings = AgentSettings::default();
+    settings.limits.session_tokens = Some(20);
+    let world = world_with(&model, settings);
+    let error = world.say(None, "go").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::QuotaExceeded);
+    assert!(error.to_string().contains("24 of the 20 tokens"), "{error}");
+    assert_eq!(model.requests().len(), 2);
+}

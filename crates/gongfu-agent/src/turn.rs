@@ -1,0 +1,218 @@
+//! The driver of a turn: it does what the state machine says, and writes down what came of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use gongfu_core::account::Actor;
+use gongfu_core::agent::{
+    CallRecord, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
+};
+use gongfu_core::port::{ChatModel, ModelRequest};
+use gongfu_hub::{Call, Events, Problem, ToolError};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::calling::{Called, Calling};
+use crate::event::{AgentEvents, OfCall, OfModel};
+use crate::prompt::Prompt;
+use crate::store::Store;
+
+/// A turn that runs.
+pub(crate) struct Turn<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) model: &'a dyn ChatModel,
+    /// The call of the gate that the turn is.
+    pub(crate) call: &'a Call,
+    /// The agent as a caller of tools.
+    pub(crate) actor: Actor,
+    pub(crate) events: Arc<dyn AgentEvents>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) store: Store,
+}
+
+impl Turn<'_> {
+    /// Continues until the turn ends.
+    pub(crate) async fn run(&mut self) -> Result<(), ToolError> {
+        loop {
+            match self.store.session.next(self.store.session.tokens()) {
+                Effect::Wait => return Ok(()),
+                Effect::Compact(event) => {
+                    self.store.add(event).await?;
+                    self.events.compacted();
+                }
+                Effect::Finish(event) => self.store.add(event).await?,
+                Effect::Ask { last } => self.ask(last).await?,
+                Effect::Call(calls) => self.call_all(&calls).await?,
+            }
+        }
+    }
+
+    async fn ask(&mut self, last: bool) -> Result<(), ToolError> {
+        let request = request(
+            self.agent,
+            &self.actor,
+            &self.store.session,
+            self.model.calls_tools(),
+            last,
+        )
+        .await;
+        let asking = Session::asking(self.model.name(), &request, last);
+        self.store.add(asking).await?;
+        let started = Instant::now();
+        let events = OfModel(&*self.events);
+        let answered = tokio::select! {
+            answered = self.model.ask(&request, &events) => answered,
+            () = self.cancel.cancelled() => return self.interrupt().await,
+        };
+        match answered {
+            Ok(answer) => {
+                let number = u32::try_from(self.store.session.next_entry()).unwrap_or(u32::MAX);
+                let answer = with_unique_ids(answer, number);
+                let answered = EntryEvent::Answered {
+                    digest: LoggedDigest::of_json(&answer),
+                    answer,
+                    duration_ms: milliseconds(started),
+                };
+                self.store.add(answered).await?;
+                self.events.answered();
+                Ok(())
+            }
+            Err(error) => {
+                let failed = EntryEvent::Failed {
+                    error: error.clone(),
+                };
+                self.store.add(failed).await?;
+                let model = self.model.name().to_owned();
+                Err(Problem::Model { model, error }.error())
+            }
+        }
+    }
+
+    /// Makes the calls of an answer, all at once.
+    async fn call_all(&mut self, calls: &[PlannedCall]) -> Result<(), ToolError> {
+        for call in calls.iter().filter(|call| call.problem.is_none()) {
+            self.store
+                .add(calling(self.agent, &self.actor, call))
+                .await?;
+        }
+        let limit = self.store.session.limits().observation;
+        let running: FuturesUnordered<_> = calls
+            .iter()
+            .map(|call| {
+                self.events.calling(call);
+                let sink = OfCall {
+                    id: call.id.clone(),
+                    events: Arc::clone(&self.events),
+                };
+                let calling = Calling {
+                    catalog: &self.agent.catalog,
+                    actor: &self.actor,
+                    parent: self.call.id,
+                    call,
+                    limit,
+                    events: Events::new(Arc::new(sink)),
+                    cancel: self.cancel.child_token(),
+                };
+                async move {
+                    let started = Instant::now();
+                    let called = calling.run().await;
+                    (call, called, milliseconds(started))
+                }
+            })
+            .collect();
+        let mut running = running;
+        let (store, events, cancel) = (&mut self.store, &self.events, &self.cancel);
+        loop {
+            let ended = tokio::select! {
+                biased;
+                ended = running.next() => ended,
+                () = cancel.cancelled() => break,
+            };
+            let Some((call, called, duration_ms)) = ended else {
+                return Ok(());
+            };
+            if cancel.is_cancelled() {
+                break;
+            }
+            note(store, &**events, call, called, duration_ms).await?;
+        }
+        drop(running);
+        self.interrupt().await
+    }
+
+    async fn interrupt(&mut self) -> Result<(), ToolError> {
+        self.store.add(EntryEvent::Interrupted).await?;
+        Err(Problem::Cancelled.error())
+    }
+}
+
+/// Writes down the end of a call.
+async fn note(
+    store: &mut Store,
+    events: &dyn AgentEvents,
+    call: &PlannedCall,
+    called: Called,
+    duration_ms: u64,
+) -> Result<(), ToolError> {
+    let Called {
+        status,
+        text,
+        skill,
+    } = called;
+    let record = CallRecord {
+        call: call.clone(),
+        status,
+        result: text.clone(),
+        duration_ms,
+    };
+    let ended = EntryEvent::Called {
+        id: call.id.clone(),
+        status,
+        digest: LoggedDigest::of(&text),
+        text: text.clone(),
+        skill,
+        duration_ms,
+    };
+    store.add(ended).await?;
+    events.called(&record, &text);
+    Ok(())
+}
+
+/// The request that the model is sent now.
+pub(crate) async fn request(
+    agent: &Agent,
+    actor: &Actor,
+    session: &Session,
+    calls_tools: bool,
+    last: bool,
+) -> ModelRequest {
+    let steps = session.limits().steps;
+    let prompt = Prompt::build(&agent.catalog, actor, &agent.settings, steps, calls_tools).await;
+    ModelRequest {
+        max_tokens: agent.settings.max_tokens,
+        temperature: agent.settings.temperature,
+        ..session.request(&prompt.system, &prompt.tools, last)
+    }
+}
+
+/// The event that a tool is called.
+pub(crate) fn calling(agent: &Agent, actor: &Actor, call: &PlannedCall) -> EntryEvent {
+    let spec = agent.catalog.spec(Agent::profiles(), actor, &call.tool);
+    let definition = spec.map(|spec| {
+        let definition: Value = spec.to_json();
+        LoggedDigest::of_json(&definition)
+    });
+    EntryEvent::Calling {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        params: call.params.clone(),
+        definition,
+    }
+}
+
+fn milliseconds(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,99 @@
+//! Compaction: a summary takes the place of the first messages.
+//!
+//! No model writes it. It is made of what the log says for sure: the goal, the latest instruction, the calls and their
+//! results. Instructions of skills stay as they are, word for word.
+
+use std::fmt::Write as _;
+
+use super::observation::{clipped, start};
+use super::record::{LoadedSkill, TurnRecord};
+use crate::port::Message;
+
+/// The characters of a prompt in a summary.
+const MAX_PROMPT: usize = 4_000;
+/// The characters of arguments, of a result and of a reply.
+const MAX_LINE: usize = 240;
+/// The lines about what is done; of earlier ones the number stays.
+const MAX_LINES: usize = 60;
+/// The answers of the running turn that stay as they are.
+const RECENT: usize = 2;
+
+/// The number of messages that a summary may stand for, if more than the last one did.
+///
+/// Everything before the running turn; when that is little, the answers of the turn but for the last ones, so that a
+/// call is never parted from its result.
+pub(super) fn through(messages: &[Message], from: usize, current: Option<usize>) -> Option<usize> {
+    let before = current.unwrap_or_else(|| last_prompt(messages));
+    if before > from {
+        return Some(before);
+    }
+    let answers = messages.iter().enumerate().skip(from);
+    let answers = answers.filter(|(_, message)| matches!(message, Message::Assistant { .. }));
+    let answers: Vec<usize> = answers.map(|(at, _)| at).collect();
+    let kept = answers.len().checked_sub(RECENT)?;
+    answers.get(kept).copied().filter(|at| *at > from + 1)
+}
+
+/// The index of the last turn's first message, without a running turn.
+fn last_prompt(messages: &[Message]) -> usize {
+    let is_user = |message: &Message| matches!(message, Message::User { .. });
+    messages.iter().rposition(is_user).unwrap_or(0)
+}
+
+/// What a summary is made of.
+pub(super) struct Facts<'a> {
+    pub(super) turns: &'a [TurnRecord],
+    pub(super) is_open: bool,
+}
+
+impl Facts<'_> {
+    pub(super) fn summary(&self) -> String {
+        let mut lines = Vec::new();
+        for turn in self.turns {
+            lines.push(format!("- The person: {}", clipped(&turn.prompt, MAX_LINE)));
+            for record in &turn.calls {
+                let params = serde_json::Value::Object(record.call.params.clone()).to_string();
+                lines.push(format!(
+                    "- {}({}) {}: {}",
+                    record.call.tool,
+                    clipped(&params, MAX_LINE),
+                    record.status.as_str(),
+                    clipped(&record.result, MAX_LINE),
+                ));
+            }
+            if let Some((reply, _)) = &turn.reply {
+                lines.push(format!("- You: {}", clipped(reply, MAX_LINE)));
+            }
+        }
+        let left_out = lines.len().saturating_sub(MAX_LINES);
+        let mut done = lines.split_off(left_out).join("\n");
+        if left_out > 0 {
+            done = format!("- … {left_out} earlier lines\n{done}");
+        }
+        let prompt =
+            |turn: Option<&TurnRecord>| start(turn.map_or("", |turn| &turn.prompt), MAX_PROMPT);
+        let pending = if self.is_open {
+            "the latest instruction; continue with it"
+        } else {
+            "nothing"
+        };
+        format!(
+            "Goal:\n{}\n\nLatest instruction:\n{}\n\nDone:\n{done}\n\nPending: {pending}",
+            prompt(self.turns.first()),
+            prompt(self.turns.last()),
+        )
+    }
+}
+
+/// The message that stands for the first ones.
+pub(super) fn message<'a>(summary: &str, skills: impl Iterator<Item = &'a LoadedSkill>) -> String {
+    let mut text = format!("[Summary of the conversation so far]\n{summary}");
+    for skill in skills {
+        let _ = write!(
+            text,
+            "\n\n[Instructions of the skill `{}`, loaded before]\n{}",
+            skill.name, skill.text
+        );
+    }
+    text
+}

@@ -1,0 +1,60 @@
+//! Results of calls as the model sees them.
+
+/// The result, or its start with a word about the rest.
+pub fn capped(text: &str, limit: usize) -> String {
+    let Some((at, _)) = text.char_indices().nth(limit) else {
+        return text.to_owned();
+    };
+    let total = text.chars().count();
+    let start = text.get(..at).unwrap_or(text);
+    format!(
+        "{start}\n[cut: the first {limit} of {total} characters. To read on, call the tool again for less at a time: \
+         by its `offset`, `limit`, `lines` or `section`, or a narrower question.]"
+    )
+}
+
+/// The start of a text on one line, for summaries and traces.
+pub(super) fn clipped(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == limit {
+            line.push('…');
+            break;
+        }
+        line.push(if character.is_control() {
+            ' '
+        } else {
+            character
+        });
+    }
+    line
+}
+
+/// The start of a text, with its lines.
+pub(super) fn start(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{capped, clipped};
+
+    #[test]
+    fn long_result_tells_that_it_is_cut_and_short_one_is_whole() {
+        assert_eq!(capped("äöü", 3), "äöü");
+        let cut = capped("äöüß", 3);
+        assert!(
+            cut.starts_with("äöü\n[cut: the first 3 of 4 characters."),
+            "{cut}"
+        );
+    }
+
+    #[test]
+    fn clipped_text_is_one_line() {
+        assert_eq!(clipped("a\nb\u{1b}c", 9), "a b c");
+        assert_eq!(clipped("abcd", 3), "abc…");
+    }
+}

@@ -1,0 +1,42 @@
+//! The words about a model that didn't answer.
+
+use gongfu_core::port::{ModelError, ModelErrorKind};
+
+/// The message and the hint.
+pub(super) fn model_text(model: &str, error: &ModelError) -> (String, String) {
+    let ModelError {
+        kind,
+        message,
+        attempts,
+    } = error;
+    let attempts = match attempts {
+        0 | 1 => String::new(),
+        more => format!(" (after {more} attempts)"),
+    };
+    let hint = match kind {
+        ModelErrorKind::NotConfigured => {
+            "set a model: gongfu config set models.default PROVIDER/NAME, and the provider's key in its variable"
+        }
+        ModelErrorKind::Unauthorized => "check the provider's key",
+        ModelErrorKind::UnknownModel => {
+            "check the name of the model and the base URL of the provider"
+        }
+        ModelErrorKind::Rejected => {
+            "the message is the provider's; check the model and its settings"
+        }
+        ModelErrorKind::TooLong => {
+            "lower `agent.context_tokens` in the settings, so that the conversation is summarised earlier"
+        }
+        ModelErrorKind::RateLimited => "wait, then resume the session: what was done is kept",
+        ModelErrorKind::Unavailable
+        | ModelErrorKind::Stalled
+        | ModelErrorKind::Incomplete
+        | ModelErrorKind::Malformed => "resume the session: what was done is kept",
+        ModelErrorKind::TooLarge => "ask for less at a time",
+    };
+    let message = match kind {
+        ModelErrorKind::NotConfigured => message.clone(),
+        _ => format!("`{model}` didn't answer: {message}{attempts}"),
+    };
+    (message, hint.to_owned())
+}

@@ -1,0 +1,149 @@
+//! Models by name: the providers of gongfu's table and those of the settings, with the keys of the environment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_agent::Models;
+use gongfu_core::port::{Asked, ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest};
+use gongfu_llm::{Key, Limits, Provider, ProviderKind, Settings};
+
+use crate::config::ModelSection;
+use crate::environment::Environment;
+
+/// The models of the settings file and of the environment.
+pub(crate) struct ConfiguredModels {
+    settings: Settings,
+    names: BTreeMap<String, String>,
+    without_tools: Vec<String>,
+    /// The wires of the settings that there are none of, by provider.
+    mistakes: BTreeMap<String, String>,
+}
+
+impl ConfiguredModels {
+    pub(crate) fn new(section: &ModelSection, environment: &Environment) -> Self {
+        let mut mistakes = BTreeMap::new();
+        let mut providers = Vec::new();
+        let named = section.urls.keys().chain(section.wires.keys());
+        let named = named.chain(section.key_variables.keys());
+        let mut names: Vec<&str> = named.map(String::as_str).collect();
+        let known = gongfu_llm::known_providers().iter();
+        names.extend(known.map(|provider| provider.name));
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            match provider(name, section, environment) {
+                Ok(found) => providers.extend(found),
+                Err(mistake) => {
+                    mistakes.insert(name.to_owned(), mistake);
+                }
+            }
+        }
+        let seconds = |seconds: u32| Duration::from_secs(seconds.max(1).into());
+        let stall = seconds(section.stall_seconds);
+        let limits = Limits {
+            first_byte_timeout: stall,
+            read_timeout: stall,
+            attempts: section.attempts.max(1),
+            longest_wait: seconds(section.longest_wait_seconds),
+            ..Limits::default()
+        };
+        Self {
+            settings: Settings {
+                providers,
+                default_model: section.default.clone(),
+                limits,
+            },
+            names: section.names.clone(),
+            without_tools: section.without_tools.clone(),
+            mistakes,
+        }
+    }
+
+    /// The `provider/model` behind a name.
+    fn full_name(&self, name: Option<&str>) -> Option<String> {
+        let name = name.or(self.settings.default_model.as_deref())?;
+        let name = self.names.get(name).map_or(name, String::as_str);
+        // With one provider, its name needn't be said.
+        match &self.settings.providers[..] {
+            [only] if !name.contains('/') => Some(format!("{}/{name}", only.name)),
+            _ => Some(name.to_owned()),
+        }
+    }
+}
+
+/// A provider, if it can be used: one of gongfu's table needs its key, unless it is on this machine.
+fn provider(
+    name: &str,
+    section: &ModelSection,
+    environment: &Environment,
+) -> Result<Option<Provider>, String> {
+    let known = gongfu_llm::known(name);
+    let kind = match (section.wires.get(name), known) {
+        (Some(wire), _) => {
+            let mut kinds = ProviderKind::ALL.into_iter();
+            let found = kinds.find(|kind| kind.as_str() == wire);
+            found.ok_or_else(|| format!("there is no wire {wire:?} for the provider {name:?}"))?
+        }
+        (None, Some(known)) => known.kind,
+        (None, None) => ProviderKind::OpenAi,
+    };
+    let variables = &environment.models;
+    let first = |names: &[&'static str]| {
+        let mut names = names.iter();
+        names.find_map(|name| variables.urls.get(name).cloned())
+    };
+    let said = section.urls.get(name).cloned();
+    let base_url = said.or_else(|| first(known?.url_variables));
+    let key = match section.key_variables.get(name) {
+        Some(variable) => Environment::variable(variable).map(|key| Key::new(&key)),
+        None => known.and_then(|known| {
+            let mut names = known.key_variables.iter();
+            names.find_map(|name| variables.keys.get(name).cloned())
+        }),
+    };
+    let is_usable =
+        key.is_some() || base_url.is_some() || known.is_some_and(|known| known.is_local());
+    Ok(is_usable.then(|| Provider {
+        name: name.to_owned(),
+        kind,
+        base_url,
+        key,
+    }))
+}
+
+impl Models for ConfiguredModels {
+    fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
+        let full = self.full_name(name);
+        let named = full.as_deref().and_then(|full| full.split_once('/'));
+        if let Some(mistake) = named.and_then(|(provider, _)| self.mistakes.get(provider)) {
+            let kind = ModelErrorKind::NotConfigured;
+            return Err(ModelError::new(kind, mistake.clone()));
+        }
+        let (provider, model) = self.settings.find(full.as_deref())?;
+        let model = gongfu_llm::chat_model(provider, model, self.settings.limits)?;
+        let writes_calls = self.without_tools.iter().any(|name| name == model.name());
+        Ok(if writes_calls {
+            Arc::new(WithoutTools(model))
+        } else {
+            model
+        })
+    }
+}
+
+/// A model that writes calls into its text.
+struct WithoutTools(Arc<dyn ChatModel>);
+
+impl ChatModel for WithoutTools {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn calls_tools(&self) -> bool {
+        false
+    }
+
+    fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a> {
+        self.0.ask(request, events)
+    }
+}

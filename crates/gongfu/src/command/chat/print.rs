@@ -1,0 +1,150 @@
+//! `gongfu chat --print`: one turn, for a person or a script.
+
+use std::io::Read as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gongfu_agent::{AgentEvents, ChatInput, ChatRequest, ChatResult, SessionList};
+use gongfu_core::account::Actor;
+use gongfu_core::port::ModelRetry;
+use gongfu_hub::ToolError;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::agent_of;
+use crate::cli::TurnArguments;
+use crate::command::Outcome;
+use crate::command::call_error::{outcome_of, print_error};
+use crate::command::operate::{INTERRUPTED, person};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::signal::Signals;
+use crate::terminal::Terminal;
+use crate::wiring::Parts;
+use crate::{sets, wiring};
+
+pub(super) fn run(
+    turn: TurnArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let actor = sets::working_with(person(), turn.set.as_deref(), &wiring::home(environment)?)?;
+    let input = input(&turn)?;
+    let (parts, agent) = agent_of(environment, &turn.places)?;
+    let runtime = wiring::runtime()?;
+    let events = Arc::new(PrintEvents::default());
+    let cancel = CancellationToken::new();
+    let ended = runtime.block_on(async {
+        parts.provide_servers().await?;
+        let session = match turn.session {
+            None if turn.resume => Some(last_session(&parts, &actor).await?),
+            session => session,
+        };
+        let request = ChatRequest {
+            session,
+            input,
+            model: turn.model,
+            events: Arc::clone(&events) as Arc<dyn AgentEvents>,
+            cancel: cancel.clone(),
+            ..ChatRequest::new("")
+        };
+        let mut signals = Signals::listen();
+        let chatting = agent.chat(request, &actor);
+        tokio::pin!(chatting);
+        anyhow::Ok(tokio::select! {
+            ended = &mut chatting => ended,
+            () = signals.next() => {
+                cancel.cancel();
+                chatting.await
+            }
+        })
+    })?;
+    drop(runtime);
+    parts.sandbox.end();
+    show(ended, &events, cancel.is_cancelled(), turn.json, terminal)
+}
+
+/// The prompt, or the wish to finish what was begun.
+fn input(turn: &TurnArguments) -> anyhow::Result<ChatInput> {
+    let prompt = turn.print.as_deref().unwrap_or_default();
+    if turn.resume && prompt == "-" {
+        return Ok(ChatInput::Resume);
+    }
+    if prompt != "-" {
+        return Ok(ChatInput::Prompt(prompt.to_owned()));
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| {
+            let message = format!("can't read standard input: {error}");
+            Failure::new(
+                "INVALID_ARGUMENT",
+                message,
+                "pass the prompt: gongfu chat --print PROMPT",
+            )
+        })?;
+    Ok(ChatInput::Prompt(text))
+}
+
+/// The id of the session with the latest turn.
+pub(super) async fn last_session(parts: &Parts, actor: &Actor) -> anyhow::Result<String> {
+    let sessions = parts.catalog.operate(SessionList {}, actor).await?;
+    let last = sessions.into_iter().next();
+    let last = last.ok_or_else(|| {
+        Failure::new(
+            "SESSION_NOT_FOUND",
+            "there is no session yet",
+            "start one: gongfu chat",
+        )
+    })?;
+    Ok(last.id)
+}
+
+fn show(
+    ended: Result<ChatResult, ToolError>,
+    events: &PrintEvents,
+    is_stopped: bool,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match ended {
+        Ok(result) if json => {
+            terminal.json(&result)?;
+            Ok(Outcome::Good)
+        }
+        Ok(result) => {
+            terminal.text(&format!("{}\n", result.reply.trim_end()))?;
+            Ok(Outcome::Good)
+        }
+        Err(error) => {
+            if json {
+                let session = events.session.lock();
+                let session = session.unwrap_or_else(PoisonError::into_inner);
+                terminal.json(&json!({ "error": error.to_json(), "session": *session }))?;
+            }
+            print_error(&error, terminal);
+            Ok(if is_stopped {
+                Outcome::Code(INTERRUPTED)
+            } else {
+                outcome_of(&error)
+            })
+        }
+    }
+}
+
+/// Notes the session, and says what takes long.
+#[derive(Default)]
+struct PrintEvents {
+    session: Mutex<Option<String>>,
+}
+
+impl AgentEvents for PrintEvents {
+    fn session(&self, id: &str) {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        *session = Some(id.to_owned());
+    }
+
+    fn retry(&self, retry: &ModelRetry<'_>) {
+        tracing::info!(attempt = retry.attempt, wait_ms = retry.wait_ms, error = %retry.error, "the model is asked again");
+    }
+}

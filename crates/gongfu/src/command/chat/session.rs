@@ -1,0 +1,169 @@
+//! `gongfu chat list|show|fork|replay`.
+
+use gongfu_agent::{SessionFork, SessionList, SessionShow};
+use gongfu_core::agent::TurnRecord;
+use gongfu_hub::surface::Operation;
+use serde_json::{Value, json};
+
+use super::agent_of;
+use crate::cli::Places;
+use crate::command::Outcome;
+use crate::command::call_error::{outcome_of, print_error};
+use crate::command::operate::{operate, person};
+use crate::environment::Environment;
+use crate::table::{clip, pad};
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring;
+
+/// Runs a request about sessions.
+fn asked<O: Operation>(
+    operation: O,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<O::Output> {
+    let parts = wiring::parts(environment, &Places::default())?;
+    operate(operation, &parts, json, terminal)
+}
+
+pub(super) fn list(
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let sessions = asked(SessionList {}, json, environment, terminal)?;
+    if json {
+        let sessions: Vec<Value> = sessions
+            .iter()
+            .map(|info| {
+                json!({
+                    "id": info.id,
+                    "title": info.title,
+                    "started": info.started,
+                    "updated": info.updated,
+                    "model": info.model,
+                    "turns": info.turns,
+                    "is_open": info.is_open,
+                    "usage": info.usage,
+                    "forked_from": info.forked_from,
+                })
+            })
+            .collect();
+        terminal.json(&sessions)?;
+        return Ok(Outcome::Good);
+    }
+    if sessions.is_empty() {
+        terminal.note("there is no session yet: gongfu chat --print \"PROMPT\"");
+    }
+    for info in &sessions {
+        let turns = if info.turns == 1 {
+            "1 turn"
+        } else {
+            &format!("{} turns", info.turns)
+        };
+        let state = if info.is_open { "open" } else { "" };
+        let facts = format!("{}  {}  {}", info.id, pad(turns, 9), pad(state, 4));
+        let line = format!("{facts}  {}", plain(&info.title));
+        terminal.line(&clip(&line, terminal.width()))?;
+    }
+    Ok(Outcome::Good)
+}
+
+pub(super) fn show(
+    id: String,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let shown = asked(SessionShow { id }, json, environment, terminal)?;
+    if json {
+        terminal.json(&json!({
+            "entries": shown.entries,
+            "usage": shown.session.usage(),
+            "is_open": shown.session.is_open(),
+        }))?;
+        return Ok(Outcome::Good);
+    }
+    for turn in shown.session.turns() {
+        show_turn(turn, terminal)?;
+    }
+    if shown.session.is_open() {
+        terminal.note("the last turn isn't finished: continue it with --resume");
+    }
+    Ok(Outcome::Good)
+}
+
+fn show_turn(turn: &TurnRecord, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let prompt = terminal.paint(Paint::Bold, "> ");
+    terminal.line(&format!("{prompt}{}", plain(&turn.prompt)))?;
+    for record in &turn.calls {
+        let params = Value::Object(record.call.params.clone()).to_string();
+        let line = format!(
+            "  {} {} {} ({} ms)",
+            record.status.as_str(),
+            plain(&record.call.tool),
+            plain(&params),
+            record.duration_ms
+        );
+        terminal.line(&terminal.paint(Paint::Dim, &line))?;
+    }
+    if let Some((reply, _)) = &turn.reply {
+        terminal.text(&format!("{}\n\n", reply.trim_end()))?;
+    }
+    Ok(())
+}
+
+pub(super) fn fork(
+    id: String,
+    at: Option<u64>,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let fork = asked(SessionFork { id, at }, json, environment, terminal)?;
+    if json {
+        terminal.json(
+            &json!({ "id": fork.id, "forked_from": fork.forked_from, "is_open": fork.is_open }),
+        )?;
+    } else {
+        terminal.line(&fork.id)?;
+    }
+    Ok(Outcome::Good)
+}
+
+pub(super) fn replay(
+    id: &str,
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let (parts, agent) = agent_of(environment, places)?;
+    let runtime = wiring::runtime()?;
+    let replayed = runtime.block_on(async {
+        parts.provide_servers().await?;
+        anyhow::Ok(agent.replay(id, &person()).await)
+    })?;
+    let (entries, difference) = match replayed {
+        Ok(replayed) => replayed,
+        Err(error) => {
+            print_error(&error, terminal);
+            return Ok(outcome_of(&error));
+        }
+    };
+    if json {
+        let difference = difference.as_ref();
+        let difference = difference.map(|first| json!({ "entry": first.n, "what": first.what }));
+        terminal.json(&json!({ "entries": entries, "divergence": difference }))?;
+    } else {
+        match &difference {
+            None => terminal.line(&format!("equal: {entries} entries"))?,
+            Some(first) => terminal.line(&format!(
+                "differs at entry {}: {}",
+                first.n,
+                plain(&first.what)
+            ))?,
+        }
+    }
+    Ok(Outcome::of(difference.is_none()))
+}

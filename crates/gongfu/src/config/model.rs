@@ -1,0 +1,96 @@
+//! The settings of models, and of the agent that asks them.
+
+use std::collections::BTreeMap;
+
+use gongfu_core::agent::AgentLimits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The models of `gongfu chat`. Keys are never here: they are in the variables of the providers, such as
+/// `OPENAI_API_KEY`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelSection {
+    /// The model where none is named, as `PROVIDER/NAME` or one of `names`.
+    pub(crate) default: Option<String>,
+    /// Short names of models: `fast = "openai/gpt-5-mini"`.
+    pub(crate) names: BTreeMap<String, String>,
+    /// The addresses of providers, of gongfu's table or others: `local = "http://127.0.0.1:8000/v1"`.
+    pub(crate) urls: BTreeMap<String, String>,
+    /// The wires that other providers speak: `openai` (default), `anthropic`, `gemini`, `ollama`.
+    pub(crate) wires: BTreeMap<String, String>,
+    /// The variables that hold the keys of providers: `local = "LOCAL_KEY"`.
+    pub(crate) key_variables: BTreeMap<String, String>,
+    /// The models that can't call tools themselves, as `PROVIDER/NAME`: they write calls into their text.
+    pub(crate) without_tools: Vec<String>,
+    /// The attempts of a request in all.
+    #[schemars(range(min = 1))]
+    pub(crate) attempts: u32,
+    /// The seconds without any piece of an answer after which an attempt ends.
+    #[schemars(range(min = 1))]
+    pub(crate) stall_seconds: u32,
+    /// The longest wait between two attempts, in seconds, whatever the provider asks for.
+    #[schemars(range(min = 1))]
+    pub(crate) longest_wait_seconds: u32,
+}
+
+impl Default for ModelSection {
+    fn default() -> Self {
+        Self {
+            default: None,
+            names: BTreeMap::new(),
+            urls: BTreeMap::new(),
+            wires: BTreeMap::new(),
+            key_variables: BTreeMap::new(),
+            without_tools: Vec::new(),
+            attempts: 4,
+            stall_seconds: 120,
+            longest_wait_seconds: 60,
+        }
+    }
+}
+
+/// The loop of the agent.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AgentSection {
+    /// The answers of the model in which it may call tools, for one prompt; after them it must answer.
+    #[schemars(range(min = 1))]
+    pub(crate) steps: u32,
+    /// The characters of a tool's result that the model sees. Instructions of skills are never cut.
+    #[schemars(range(min = 200))]
+    pub(crate) observation: u32,
+    /// The tokens of a request above which the conversation before it is summarised.
+    #[schemars(range(min = 1000))]
+    pub(crate) context_tokens: u32,
+    /// The tokens that a session may use in all; 0 for any number.
+    pub(crate) session_tokens: u32,
+    /// The longest answer of the model, in tokens; 0 leaves it to the provider.
+    pub(crate) max_tokens: u32,
+}
+
+impl Default for AgentSection {
+    fn default() -> Self {
+        let limits = AgentLimits::default();
+        Self {
+            steps: limits.steps,
+            observation: u32::try_from(limits.observation).unwrap_or(u32::MAX),
+            context_tokens: u32::try_from(limits.context_tokens).unwrap_or(u32::MAX),
+            session_tokens: 0,
+            max_tokens: 0,
+        }
+    }
+}
+
+impl AgentSection {
+    /// The limits of a turn.
+    pub(crate) fn limits(&self) -> AgentLimits {
+        AgentLimits {
+            steps: self.steps.max(1),
+            observation: usize::try_from(self.observation.max(200)).unwrap_or(usize::MAX),
+            context_tokens: self.context_tokens.max(1_000).into(),
+            session_tokens: (self.session_tokens > 0).then_some(self.session_tokens.into()),
+            ..AgentLimits::default()
+        }
+    }
+}
