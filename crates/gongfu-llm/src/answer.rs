@@ -176,6 +176,3 @@ fn usage(usage: GenaiUsage) -> Usage {
         output: count(usage.completion_tokens),
     }
 }
-
-#[cfg(test)]
-mod tests;

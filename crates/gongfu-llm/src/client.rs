@@ -5,10 +5,11 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 
-use futures_util::StreamExt as _;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use genai::adapter::AdapterKind;
-use genai::chat::ChatStreamEvent;
+use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Headers, ModelIden, ServiceTarget};
 use gongfu_core::port::{
@@ -49,7 +50,7 @@ pub fn chat_model(
     if key.chars().any(|letter| !letter.is_ascii_graphic()) {
         let name = &provider.name;
         return Err(refused(format!(
-            "the key of provider {name:?} has a space or another character that no key has: set it anew"
+            "the key of provider {name:?} has a space or another character that no key has: copy it again"
         )));
     }
     let base = base_url(provider)?;
@@ -197,7 +198,7 @@ impl Model {
             .web
             .exec_chat_stream(self.target.clone(), chat, Some(&options))
             .await;
-        let mut stream = opened.map_err(of_error)?.stream;
+        let mut stream = watched(opened.map_err(of_error)?.stream, &guard);
         let mut draft = Draft::default();
         while let Some(event) = stream.next().await {
             let arguments = guard.check().map_err(of_fault)?;
@@ -223,6 +224,19 @@ impl Model {
             message: "the answer ended before it was whole",
         }))
     }
+}
+
+/// The stream, which ends when too much is read for nothing.
+fn watched(
+    mut stream: ChatStream,
+    guard: &Guard,
+) -> impl Stream<Item = genai::Result<ChatStreamEvent>> + Unpin {
+    let watched = stream::poll_fn(move |context| match stream.poll_next_unpin(context) {
+        Poll::Pending if guard.is_endless() => Poll::Ready(None),
+        polled => polled,
+    });
+    // Polls it only when something arrived, and not each time that the caller looks at this future.
+    stream::select_all([watched])
 }
 
 #[cfg(test)]

@@ -85,6 +85,11 @@ impl Failure {
                 Ok(error) => Self::of_error(*error, context),
                 Err(error) => of_stream(error.as_ref(), context),
             },
+            // The end of the stream, amid a piece.
+            genai::Error::StreamParse { serde_error, .. } if serde_error.is_eof() => Self::new(
+                ModelErrorKind::Incomplete,
+                format!("{}: the answer ended amid a piece", context.provider),
+            ),
             genai::Error::StreamParse { .. }
             | genai::Error::JsonValueExt(_)
             | genai::Error::SerdeJson(_)
@@ -114,7 +119,7 @@ fn of_status(status: u16, body: &str, context: Context<'_>) -> Failure {
         ),
         429 => (ModelErrorKind::RateLimited, "has had too many requests"),
         408 | 500.. => (ModelErrorKind::Unavailable, "doesn't work right now"),
-        300..400 => (
+        300..=399 => (
             ModelErrorKind::Rejected,
             "sends to another address, which is not followed",
         ),
@@ -297,6 +302,3 @@ impl Detail {
         )
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,6 +16,9 @@ use crate::settings::ProviderKind;
 /// The most calls in one answer.
 const MAX_CALLS: usize = 128;
 
+/// The most reads that end no frame. A frame of the longest answer takes some 200 packets.
+const MAX_READS: u32 = 512;
+
 /// A call of which all pieces are joined.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct JoinedCall {
@@ -36,6 +39,11 @@ pub(crate) struct Fault {
 pub(crate) const TOO_LARGE: Fault = Fault {
     kind: ModelErrorKind::TooLarge,
     message: "the answer is longer than 256 KiB",
+};
+
+const ENDLESS: Fault = Fault {
+    kind: ModelErrorKind::TooLarge,
+    message: "the answer has a piece without an end",
 };
 
 const TOO_MANY: Fault = Fault {
@@ -62,6 +70,8 @@ struct State {
     length: usize,
     /// The index of the block that has begun and not ended.
     block: Option<u64>,
+    /// The reads since the last frame.
+    reads: u32,
     fault: Option<Fault>,
 }
 
@@ -85,6 +95,18 @@ impl Guard {
         state.fault.map_or(Ok(state.length), Err)
     }
 
+    /// Counts a read that ended no frame, and returns true if there were too many.
+    ///
+    /// genai collects a frame, and the body of an error, for as long as something arrives.
+    pub(crate) fn is_endless(&self) -> bool {
+        let mut state = self.state();
+        state.reads = state.reads.saturating_add(1);
+        if state.reads > MAX_READS {
+            state.fault.get_or_insert(ENDLESS);
+        }
+        state.fault == Some(ENDLESS)
+    }
+
     /// The calls that were put together.
     pub(crate) fn take_calls(&self) -> Vec<JoinedCall> {
         std::mem::take(&mut self.state().calls)
@@ -98,6 +120,7 @@ impl Guard {
 impl ChatFrameSink for Guard {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let mut state = self.state();
+        state.reads = 0;
         if state.fault.is_some() {
             return;
         }
@@ -250,6 +273,3 @@ impl State {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

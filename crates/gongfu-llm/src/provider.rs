@@ -204,7 +204,11 @@ fn parse(address: &str, kind: ProviderKind) -> Result<Url, String> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err("has a `?` or a `#`: end it with the path".to_owned());
     }
-    if is_bare_host && url.port().is_none() {
+    let authority = address.split('/').next().unwrap_or_default();
+    let has_port = authority
+        .trim_end_matches(|letter: char| letter.is_ascii_digit())
+        .ends_with(':');
+    if is_bare_host && !has_port {
         // Can't fail: a host is there.
         let _ = url.set_port(Some(11434));
     }
@@ -214,7 +218,9 @@ fn parse(address: &str, kind: ProviderKind) -> Result<Url, String> {
         ProviderKind::Gemini => "/v1beta",
         ProviderKind::OpenAi | ProviderKind::Ollama => "",
     };
-    if !path.ends_with(version) && !(kind == ProviderKind::Gemini && path.ends_with("/v1")) {
+    let has_version =
+        path.ends_with(version) || kind == ProviderKind::Gemini && path.ends_with("/v1");
+    if !has_version {
         path.push_str(version);
     }
     path.push('/');

@@ -38,13 +38,26 @@ fn without_request<'a>(text: &'a str, request: &ModelRequest) -> &'a str {
         .map(str::trim)
         .filter(is_short)
         .filter_map(|of| text.find(of));
+    let repeats = |start: usize, end: usize| {
+        let part = text.get(start..end).unwrap_or_default();
+        texts(request).any(|of| of.contains(part))
+    };
     let parts = starts
         .windows(REQUEST_PART + 1)
+        .enumerate()
         .step_by(STEP)
-        .filter_map(|window| {
+        .filter_map(|(at, window)| {
             let (&start, &end) = (window.first()?, window.last()?);
-            let part = text.get(start..end)?;
-            texts(request).any(|of| of.contains(part)).then_some(start)
+            if !repeats(start, end) {
+                return None;
+            }
+            // The part may begin before the place that was looked at.
+            let before = starts
+                .get(..at)?
+                .iter()
+                .rev()
+                .take_while(|&&start| repeats(start, end));
+            Some(before.last().copied().unwrap_or(start))
         });
     let Some(end) = whole.chain(parts).min() else {
         return text;

@@ -116,6 +116,3 @@ fn arguments(arguments: &Value) -> Value {
         json!({ "unreadable": arguments })
     }
 }
-
-#[cfg(test)]
-mod tests;

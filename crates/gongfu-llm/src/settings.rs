@@ -95,12 +95,12 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(20),
-            first_byte_timeout: Duration::from_secs(120),
-            read_timeout: Duration::from_secs(120),
-            total_timeout: Duration::from_secs(15 * 60),
+            first_byte_timeout: Duration::from_mins(2),
+            read_timeout: Duration::from_mins(2),
+            total_timeout: Duration::from_mins(15),
             attempts: 4,
             first_wait: Duration::from_millis(500),
-            longest_wait: Duration::from_secs(60),
+            longest_wait: Duration::from_mins(1),
         }
     }
 }
@@ -110,7 +110,7 @@ impl Default for Limits {
 pub struct Settings {
     /// The providers.
     pub providers: Vec<Provider>,
-    /// The model for whoever names none: `provider/model`.
+    /// The model where a request names none: `provider/model`.
     pub default_model: Option<String>,
     /// The limits of each request.
     pub limits: Limits,

@@ -1,0 +1,121 @@
+//! Gemini and Ollama, as far as they differ.
+
+use gongfu_core::port::{Message, ModelErrorKind, StopReason};
+use gongfu_llm::ProviderKind;
+use serde_json::{Value, json};
+
+use crate::fixture::{KEY, Server, Step, ask_with, events, head, limits, question, send};
+use crate::openai::conversation;
+
+fn lines(values: &[Value]) -> Step {
+    let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+    send(lines.join("\n") + "\n")
+}
+
+#[tokio::test]
+async fn gemini_gets_its_signatures_back() {
+    let part = |name: &str| json!({"functionCall": {"name": name, "args": {"x": 1}}, "thoughtSignature": "s1"});
+    let call = json!({"candidates": [{"content": {"parts": [part("one")]}}]});
+    let last = json!({
+        "candidates": [{"content": {"parts": [part("one")]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 2, "totalTokenCount": 6},
+    });
+    let text =
+        json!({"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}]});
+    let scripts = vec![
+        vec![head(), events(&[call, last])],
+        vec![head(), events(&[text])],
+    ];
+    let server = Server::start(scripts).await;
+    let model = server.model(ProviderKind::Gemini, limits());
+    let mut request = question("hello");
+    let answer = model.ask(&request, &()).await.unwrap();
+    assert_eq!(answer.stop, StopReason::Calls);
+    assert_eq!(answer.calls[0].signatures, ["s1"]);
+    assert_ne!(answer.calls[0].id, answer.calls[1].id);
+    assert_eq!((answer.usage.input, answer.usage.output), (4, 2));
+
+    let results = answer.calls.iter().map(|call| Message::Tool {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        text: "done".to_owned(),
+    });
+    let results: Vec<Message> = results.collect();
+    request.messages.push(Message::Assistant {
+        text: answer.text,
+        calls: answer.calls,
+    });
+    request.messages.extend(results);
+    assert_eq!(model.ask(&request, &()).await.unwrap().text, "ok");
+    let received = server.received().remove(1);
+    assert!(
+        received
+            .head
+            .starts_with("POST /v1beta/models/model-1:streamGenerateContent?alt=sse HTTP/1.1\r\n")
+    );
+    assert!(
+        received
+            .head
+            .contains(&format!("x-goog-api-key: {KEY}\r\n"))
+    );
+    let response = json!({"functionResponse": {"name": "one", "response": {"name": "one", "content": "done"}}});
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "hello"}]},
+        {"role": "model", "parts": [part("one"), part("one")]},
+        {"role": "user", "parts": [response, response]},
+    ]);
+    assert_eq!(received.body["contents"], expected);
+}
+
+#[tokio::test]
+async fn gemini_is_incomplete_without_a_reason() {
+    let text = json!({"candidates": [{"content": {"parts": [{"text": "o"}]}}]});
+    let scripts = vec![vec![head(), events(&[text])]];
+    let (answer, _) = ask_with(ProviderKind::Gemini, limits(), scripts).await;
+    let error = answer.unwrap_err();
+    assert_eq!(
+        (error.kind, error.attempts),
+        (ModelErrorKind::Incomplete, 4)
+    );
+}
+
+#[tokio::test]
+async fn ollama_gets_each_result_in_a_message() {
+    let call = json!({"function": {"name": "one", "arguments": {"x": 1}}});
+    let first = json!({"message": {"role": "assistant", "content": "", "tool_calls": [call, call]}, "done": false});
+    let last = json!({
+        "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+        "prompt_eval_count": 4, "eval_count": 2,
+    });
+    let server = Server::start(vec![vec![head(), lines(&[first, last])]]).await;
+    let answer = server
+        .model(ProviderKind::Ollama, limits())
+        .ask(&conversation(), &())
+        .await
+        .unwrap();
+    assert_eq!(answer.stop, StopReason::Calls);
+    assert_eq!(answer.calls[1].arguments, json!({"x": 1}));
+    assert_eq!((answer.usage.input, answer.usage.output), (4, 2));
+    let received = server.received().remove(0);
+    assert!(received.head.starts_with("POST /api/chat HTTP/1.1\r\n"));
+    assert!(
+        received
+            .head
+            .contains(&format!("authorization: Bearer {KEY}\r\n"))
+    );
+    let messages = received.body["messages"].as_array().unwrap();
+    let results: Vec<&Value> = messages
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .collect();
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[0]["content"], "loaded");
+}
+
+#[tokio::test]
+async fn ollama_is_incomplete_without_its_last_line() {
+    let first = json!({"message": {"role": "assistant", "content": "hel"}, "done": false});
+    let scripts = vec![vec![head(), lines(&[first])]];
+    let (answer, _) = ask_with(ProviderKind::Ollama, limits(), scripts).await;
+    assert_eq!(answer.unwrap_err().kind, ModelErrorKind::Incomplete);
+}
