@@ -9,15 +9,14 @@ A scenario is a JSON object; {{NAME}} in it stands for a value.
     skills    {name: {path: text}}, for whoever prepares the library
     turns     what the model answers, in order; the number of its answers in the conversation decides which is next
     repeats   true where the last turn is said for ever; {n} in its calls is the number of the answer
-    final     the answer to a request that offers no tools; without it, the turns go on
     reply     what the person is told in the end
 
     turn      {text, times, calls, stop, is_interleaved, faults, expect}
     calls     [{tool, params}], or [{tool, arguments}] with the arguments as a text; all in `action` blocks with --fence
     stop      `length` where a limit of length ends the answer; else by the calls
     faults    of the first requests for this turn, one each; `none` answers
-    expect    {system, prompt, tools, last, not_last}: texts that the request must hold; `last` is what came after the
-              model's last answer, such as results of tools; a call that holds otherwise is a problem
+    expect    {system, prompt, tools, answer, last}: texts that the request must hold, or with `not_` must not; `answer`
+              is the model's last answer as it is told again, `last` what came after it, such as results of tools
 
 The faults:
 
@@ -94,7 +93,7 @@ class Turn:
     def __post_init__(self) -> None:
         if unknown := [fault for fault in self.faults if fault.split(":")[0] not in [*FAULTS, "none"]]:
             raise ValueError(f"there is no fault {unknown[0]!r}")
-        if unknown := set(self.expect) - {"system", "prompt", "tools", "last", "not_last"}:
+        if unknown := {name.removeprefix("not_") for name in self.expect} - {"system", "prompt", "tools", "answer", "last"}:
             raise ValueError(f"there is nothing called {unknown} in a request")
 
     def reply(self, number: int, is_fenced: bool) -> Reply:
@@ -117,7 +116,6 @@ class Scenario:
     prompt: str = "Hello!"
     skills: dict[str, dict[str, str]] = field(default_factory=dict)
     repeats: bool = False
-    final: str = ""
     reply: str = ""
 
     @classmethod
@@ -141,6 +139,7 @@ class Request:
     sent: Sent
     fault: str
     at: float
+    # True once an answer went out whole.
     is_answered: bool = False
 
 
@@ -159,8 +158,6 @@ class Run:
     def decide(self, sent: Sent) -> tuple[str, Reply]:
         """The fault of a request, and the answer."""
         scenario, at = self.scenario, sent.answers
-        if not sent.tools and scenario.final:
-            return "none", Reply(scenario.final)
         if at >= len(scenario.turns) and not scenario.repeats:
             self.problems.append(f"the model is asked again after {at} answers")
             return "none", Reply("The scenario is over.")
@@ -279,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.chunk(part)
             if fault == "slow":
                 time.sleep(0.1)
-        request.is_answered = fault in ("none", "slow", "bytes", "empty")
+        request.is_answered = fault in ("none", "slow", "bytes")
         self.wfile.write(b"0\r\n\r\n")
 
     def chunk(self, data: bytes) -> None:

@@ -6,6 +6,7 @@ An answer is a list of pieces as they go over the connection, so that a fault ca
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,9 @@ from typing import Any
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 10
 # The characters of a piece of text, and of arguments. A long text comes in larger pieces.
 TEXT_PIECE, LONG_PIECE, ARGUMENTS_PIECE = 12, 8_192, 6
+
+# The names that tools may have, in definitions and in calls.
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 Json = dict[str, Any]
 
@@ -43,8 +47,9 @@ class Sent:
     prompt: str = ""
     # The names of the tools; none where the model may only answer.
     tools: list[str] = field(default_factory=list)
-    # The number of answers of the model in the conversation, and what came after the last one.
+    # The number of answers of the model in the conversation, the text of the last one, and what came after it.
     answers: int = 0
+    answer: str = ""
     last: str = ""
     # What the real provider would refuse.
     problem: str = ""
@@ -86,6 +91,12 @@ def is_object(text: Any) -> bool:
         return False
 
 
+def misnamed(names: list[str]) -> str:
+    """What a provider says of a name that no tool may have."""
+    bad = [name for name in names if not NAME.fullmatch(name)]
+    return f"the name {bad[0]!r} does not match the pattern {NAME.pattern}" if bad else ""
+
+
 class OpenAi:
     """Chat completions."""
 
@@ -102,6 +113,7 @@ class OpenAi:
         sent, open_calls = Sent(), []
         if body.get("tool_choice") != "none":
             sent.tools = [tool["function"]["name"] for tool in body.get("tools") or []]
+        sent.problem = misnamed(sent.tools)
         for at, message in enumerate(body["messages"]):
             role, text = message["role"], joined(message.get("content"))
             if role == "tool":
@@ -116,11 +128,12 @@ class OpenAi:
             elif role == "assistant":
                 calls = message.get("tool_calls") or []
                 open_calls = [call["id"] for call in calls]
+                sent.problem = sent.problem or misnamed([call["function"]["name"] for call in calls])
                 if not text and not calls:
                     sent.problem = f"messages[{at}]: neither text nor calls"
                 if bad := [call for call in calls if not is_object(call["function"]["arguments"])]:
                     sent.problem = f"messages[{at}]: the arguments {bad[0]['function']['arguments']!r} are no JSON object in a string"
-                sent.answers, sent.last = sent.answers + 1, ""
+                sent.answers, sent.answer, sent.last = sent.answers + 1, text, ""
             else:
                 sent.prompt = sent.prompt or text
                 sent.last += text + "\n"
@@ -192,6 +205,7 @@ class Anthropic:
         sent, open_calls = Sent(system=joined(body.get("system"))), []
         if (body.get("tool_choice") or {}).get("type") != "none":
             sent.tools = [tool["name"] for tool in body.get("tools") or []]
+        sent.problem = misnamed(sent.tools)
         if not isinstance(body.get("max_tokens"), int):
             sent.problem = "max_tokens: Field required"
         for at, message in enumerate(body["messages"]):
@@ -201,12 +215,13 @@ class Anthropic:
             if sorted(results) != sorted(open_calls):
                 sent.problem = f"messages.{at}: results of {results} follow the calls {open_calls}"
             open_calls = [part["id"] for part in parts if part["type"] == "tool_use"]
+            sent.problem = sent.problem or misnamed([part["name"] for part in parts if part["type"] == "tool_use"])
             if not parts or any(part["type"] == "text" and not part["text"].strip() for part in parts):
                 sent.problem = f"messages.{at}: text content blocks must be non-empty"
             if any(not isinstance(part.get("input", {}), dict) for part in parts):
                 sent.problem = f"messages.{at}: tool_use.input: Input should be an object"
             if message["role"] == "assistant":
-                sent.answers, sent.last = sent.answers + 1, ""
+                sent.answers, sent.answer, sent.last = sent.answers + 1, joined(content), ""
             else:
                 sent.prompt = sent.prompt or joined(content)
                 sent.last += joined(content) + "\n"
