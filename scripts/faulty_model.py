@@ -271,12 +271,13 @@ class Handler(BaseHTTPRequestHandler):
             pieces = pieces[half:] if fault == "garbage" else []
         elif fault in ("no-end", "no-ends"):
             pieces = pieces[: -1 if fault == "no-end" else -ends]
-        for piece in pieces:
-            for part in [bytes([byte]) for byte in piece] if fault == "bytes" else [piece]:
-                self.chunk(part)
+        for at, piece in enumerate(pieces):
             if fault == "slow":
                 time.sleep(0.1)
-        request.is_answered = fault in ("none", "slow", "bytes")
+            # A client may leave as soon as it has the last piece.
+            request.is_answered = at == len(pieces) - 1 and fault in ("none", "slow", "bytes")
+            for part in [bytes([byte]) for byte in piece] if fault == "bytes" else [piece]:
+                self.chunk(part)
         self.wfile.write(b"0\r\n\r\n")
 
     def chunk(self, data: bytes) -> None:
