@@ -306,9 +306,10 @@ def rows(path: Path) -> list[str]:
 
 
 def row(name: str, wire: str, outcome: Outcome) -> str:
-    shown = outcome.answer.get("reply") or outcome.stderr or outcome.stdout
-    seen = " ".join(shown.split())
-    seen = seen if len(seen) <= 100 else f"{seen[:60]} … {seen[-37:]}"
+    # Each reason begins with the name of the model.
+    reason = re.sub(r"`\S+/scripted` didn't answer: ", "", outcome.stderr).split("\n  hint")[0]
+    seen = " ".join((outcome.answer.get("reply") or reason or outcome.stdout).split())
+    seen = seen if len(seen) <= 120 else f"{seen[:60]} … {seen[-57:]}"
     code = "–" if outcome.code is None else outcome.code
     return f"{name:<24} {wire:<10} {code:>4} {len(outcome.run.requests):>8} {outcome.seconds:>8.1f}  {seen}"
 
