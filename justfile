@@ -263,6 +263,17 @@ prove-faults *ARGUMENTS:
 prove-faults-short: programs
     {{ python }} scripts/prove_faults.py --gongfu target/debug/gongfu --short
 
+# Prove that a chat ends well whatever its model does: faults on the wires of OpenAI and Anthropic, a model that misbehaves
+prove-models *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/check_faulty_model.py
+    {{ python }} scripts/prove_models.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same without what takes long
+prove-models-short: programs
+    {{ python }} scripts/check_faulty_model.py
+    {{ python }} scripts/prove_models.py --gongfu target/debug/gongfu --short
+
 # Prove with 10,000 generated scripts that their calls pass the gate, and compare a task by one script and by 20 calls
 prove-tool-scripts *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -486,7 +497,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:
