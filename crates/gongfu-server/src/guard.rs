@@ -1,6 +1,6 @@
 //! Refuses requests for other hosts and from pages of other origins (DNS rebinding).
 //!
-//! Asked before any route.
+//! PendingAnswer before any route.
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;

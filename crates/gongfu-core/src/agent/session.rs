@@ -22,7 +22,7 @@ const NO_ANSWER: &str = "I reached the limit of steps before I could answer. Wha
 /// Follows a reply whose end is missing.
 const CUT: &str = "[The answer ends here: it reached the longest answer of the model.]";
 
-/// What must be done now.
+/// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Nothing until the person says something.
@@ -406,7 +406,7 @@ impl Session {
         Some(())
     }
 
-    /// What must be done now.
+    /// The next thing to do.
     ///
     /// The request that an answer would follow takes about `request_tokens`.
     pub fn next(&self, request_tokens: u64) -> Effect {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_agent::Models;
-use gongfu_core::port::{Asked, ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest};
+use gongfu_core::port::{
+    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer,
+};
 use gongfu_llm::{Key, Limits, Provider, ProviderKind, Settings};
 
 use crate::config::ModelSection;
@@ -148,7 +150,11 @@ impl ChatModel for WithoutTools {
         false
     }
 
-    fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        events: &'a dyn ModelEvents,
+    ) -> PendingAnswer<'a> {
         self.0.ask(request, events)
     }
 }
