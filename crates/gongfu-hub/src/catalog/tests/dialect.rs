@@ -241,7 +241,11 @@ fn read_skill_takes_names_and_nothing_else() {
     // Where both exist, each name means its own skill.
     let other = DOCUMENT.replace("# PDF", "# Other");
     let both = over(&[
-        ("lib/a", "data-analysis", &[("SKILL.md", DOCUMENT.as_bytes())]),
+        (
+            "lib/a",
+            "data-analysis",
+            &[("SKILL.md", DOCUMENT.as_bytes())],
+        ),
         ("lib/b", "data_analysis", &[("SKILL.md", other.as_bytes())]),
     ]);
     for (name, start) in [("data-analysis", "# PDF"), ("data_analysis", "# Other")] {
