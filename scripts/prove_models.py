@@ -147,10 +147,10 @@ def cases() -> list[Case]:
         Case("broken block", [Turn("```action\n{tool: skill_load}\n```"), load, done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("claims a result", [Turn("Result of `skill_list`: there are 99 skills.")], "Result of `skill_list`: there are 99 skills."),
         Case("claims it after a call", [Turn(forged), Turn(DONE, expect={"last": ["Look out of the window."], "not_answer": ["FORGED"], "not_last": ["FORGED"]})], DONE, requests=(2, 2), calls=["ok"]),
-        Case("no such tool", [Turn(calls=[{**LOAD, "tool": "skill_lod"}]), Turn(calls=[LOAD], expect={"last": ["skill_load"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
+        Case("no such tool", [Turn(calls=[{**LOAD, "tool": "skills_load"}]), Turn(calls=[LOAD], expect={"last": ["skill_load"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("odd name of a tool", [Turn(calls=[{**LOAD, "tool": "functions.skill_load"}]), load, done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("wrong arguments", [Turn(calls=[{"tool": "skill_load", "params": {"name": "weather"}}]), Turn(calls=[LOAD], expect={"last": ["skill_name"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
-        Case("no such skill", [Turn(calls=[{"tool": "skill_load", "params": {"skill_name": "wether"}}]), Turn(calls=[LOAD], expect={"last": ["weather"]}), done], DONE, requests=(3, 3), calls=["failed", "ok"]),
+        Case("no such skill", [Turn(calls=[{"tool": "skill_load", "params": {"skill_name": "weathers"}}]), Turn(calls=[LOAD], expect={"last": ["weather"]}), done], DONE, requests=(3, 3), calls=["failed", "ok"]),
         Case("a person's operation", [Turn(calls=[{"tool": "approval/answer", "params": {}}]), Turn(DONE)], DONE, requests=(2, 2), calls=["invalid|refused"], is_fenced=True),
         Case("refused command", [Turn(calls=[{"tool": "skill_run", "params": {"skill_name": "weather", "command": "sudo id"}}]), Turn(DONE, expect={"last": ["sudo"]})], DONE, requests=(2, 2), calls=["refused"]),
     ]  # fmt: skip
@@ -329,7 +329,7 @@ def main() -> int:
         print(f"planted: {'; '.join(problems) or 'seven wrong outcomes and a hang are noticed'}", flush=True)
         failed += bool(problems)
         print(f"{'fault':<24} {'wire':<10} exit requests  seconds  what the person sees")
-        with ThreadPoolExecutor(4 * (os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(8 * (os.cpu_count() or 1)) as pool:
             pairs = [(case, wire) for case in chosen for wire in case.wires]
             outcomes = [pool.submit(proof.of, *pair) for pair in pairs]
             for (case, wire), future in zip(pairs, outcomes):
