@@ -25,7 +25,7 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// The user at the other end of a TCP connection. PendingAnswer once for each connection, as soon as it is
+    /// The user at the other end of a TCP connection. Asked once for each connection, as soon as it is
     /// there: later its addresses may be another one's.
     pub(crate) fn of(stream: &TcpStream) -> Self {
         match is_own(stream) {

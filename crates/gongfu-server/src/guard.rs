@@ -1,6 +1,6 @@
 //! Refuses requests for other hosts and from pages of other origins (DNS rebinding).
 //!
-//! PendingAnswer before any route.
+//! Asked before any route.
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;

@@ -72,7 +72,7 @@ impl SkillPath {
                 }
             }
         }
-        // PendingAnswer of the normal form, so that `./~` is no way round it.
+        // Asked of the normal form, so that `./~` is no way round it.
         let drive = matches!(normal.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
         if drive || normal == "~" || normal.starts_with("~/") {
             return Err(PathError::Absolute);

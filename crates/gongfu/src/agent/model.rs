@@ -46,6 +46,7 @@ impl ConfiguredModels {
         let limits = Limits {
             first_byte_timeout: stall,
             read_timeout: stall,
+            total_timeout: seconds(section.answer_seconds),
             attempts: section.attempts.max(1),
             longest_wait: seconds(section.longest_wait_seconds),
             ..Limits::default()
@@ -104,8 +105,9 @@ fn provider(
             names.find_map(|name| variables.keys.get(name).cloned())
         }),
     };
-    let is_usable =
-        key.is_some() || base_url.is_some() || known.is_some_and(|known| known.is_local());
+    let is_usable = key.is_some()
+        || base_url.is_some()
+        || known.is_some_and(gongfu_llm::KnownProvider::is_local);
     Ok(is_usable.then(|| Provider {
         name: name.to_owned(),
         kind,
