@@ -192,6 +192,13 @@ class Proof:
         seconds = time.monotonic() - started
         return Outcome(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"), seconds, run, leaks(folder), folder)
 
+    def replay(self, folder: Path, session: str) -> Json:
+        """A session again, without a model: no variable names one."""
+        variables = {"PATH": os.environ["PATH"], "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home"), "GONGFU_STANDALONE": "1"}
+        command = [self.gongfu, "chat", "replay", session, "--json"]
+        done = subprocess.run(command, env=variables, cwd=folder / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
+        return json.loads(done.stdout) if done.stdout else {"entries": 0, "divergence": {"what": done.stderr}}
+
     def of(self, case: Case, wire: str) -> Outcome:
         return self.chat(Scenario(case.turns, prompt="How is the weather?", repeats=case.repeats), wire, case.is_fenced)
 
@@ -295,6 +302,36 @@ def check_traces(proof: Proof, pool: ThreadPoolExecutor) -> list[str]:
     return problems
 
 
+def check_replays(proof: Proof, outcomes: list[Outcome], pool: ThreadPoolExecutor) -> tuple[int, list[str]]:
+    """Each session runs again from its log, with nothing that answers, and is equal; a change is named."""
+
+    def replay(outcome: Outcome) -> list[str]:
+        session = outcome.answer.get("session")
+        if not session:
+            return [f"there is no session: {outcome.stdout[:200]}"]
+        equal = proof.replay(outcome.folder, session)
+        return [] if equal["divergence"] is None and equal["entries"] > 2 else [f"the replay differs: {equal}"]
+
+    known = [outcome for outcome in outcomes if outcome.code is not None]
+    problems = [problem for found in pool.map(replay, known) for problem in found]
+    loads = [outcome for outcome in known if any(call["status"] == "ok" for call in outcome.answer.get("tool_calls", []))]
+    # Planted: a skill is changed, then its description, then the answer of a model in the log.
+    home, session = loads[0].folder / "home", loads[0].answer["session"]
+    skill, [log] = home / "skills" / "weather" / "SKILL.md", home.rglob(f"*{session}*/*.jsonl")
+    for file, change, what in [
+        (skill, lambda text: text + "More.\n", "the skill `weather` was changed"),
+        (skill, lambda text: text.replace("description: ", "description: Not "), "the instructions differ"),
+        (log, lambda text: text.replace("The sun", "The moon"), "the model's answer in the log was changed"),
+    ]:
+        before = file.read_text()
+        file.write_text(change(before))
+        named = proof.replay(loads[0].folder, session)["divergence"] or {}
+        if what not in named.get("what", ""):
+            problems.append(f"{what}: {named}")
+        file.write_text(before)
+    return len(known), problems
+
+
 def rows(path: Path) -> list[str]:
     """What is wrong with the rows: 50 users, and orders of each."""
     if not path.is_file():
@@ -339,10 +376,11 @@ def main() -> int:
                 print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
                 failed, hangs = failed + bool(problems), hangs + (outcome.code is None)
                 retries += len(outcome.run.requests) - len({request.sent.answers for request in outcome.run.requests})
-            problems = check_traces(proof, pool) if not options.only else []
+            replayed, again = check_replays(proof, [future.result() for future in outcomes], pool)
+            problems = again + (check_traces(proof, pool) if not options.only else [])
             print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
     took = time.monotonic() - started
-    print(f"prove-models: {len(pairs)} chats, {retries} retries, {hangs} hangs, {failed + len(problems)} failed, in {took:.0f} s")
+    print(f"prove-models: {len(pairs)} chats, {replayed} replays, {retries} retries, {hangs} hangs, {failed + len(problems)} failed, in {took:.0f} s")
     return 1 if failed or problems else 0
 
 

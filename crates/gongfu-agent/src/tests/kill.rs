@@ -74,7 +74,7 @@ fn write(world: &World, session: &str, lines: &[Vec<u8>]) {
 }
 
 #[tokio::test]
-async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
+async fn line_that_is_cut_is_left_out_and_a_lost_entry_noticed() {
     let model = ScriptModel::saying(scenario());
     let whole = world(&model);
     let id = whole.say(None, "go").await.unwrap().session;
@@ -96,7 +96,20 @@ async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
     write(&killed, &id, &damaged);
     let error = killed.resume(&id).await.unwrap_err();
     assert_eq!(error.code(), gongfu_hub::ErrorCode::SessionInvalid);
-    assert!(error.to_string().contains("line 4"), "{error}");
+    assert!(
+        error.to_string().contains("entry 4 follows where entry 3"),
+        "{error}"
+    );
+
+    // Written again after the line that was cut, it is whole.
+    let mut mended = torn.clone();
+    mended.extend_from_slice(&lines[5..7]);
+    let killed = world(&model);
+    write(&killed, &id, &mended);
+    assert_eq!(
+        killed.resume(&id).await.unwrap().reply,
+        "The plan is written."
+    );
 
     let killed = world(&model);
     let mut missing = lines.clone();
