@@ -123,6 +123,11 @@ bench-connections *ARGUMENTS: servers
     cargo build --quiet --profile dist --package gongfu
     {{ python }} scripts/bench_connections.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
 
+# Measure the agent's loop beside bare requests to the same model, and 200 chats at once
+bench-agent *ARGUMENTS:
+    cargo build --quiet --profile dist --package gongfu
+    {{ python }} scripts/bench_agent.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
+
 # Measure what a run costs by the number of files that it changes; `--before BIN` compares with another gongfu
 bench-changes *ARGUMENTS:
     cargo build --quiet --profile dist --package gongfu
