@@ -24,6 +24,7 @@ use gongfu_files::Mount;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 
+use crate::log::CommandKind;
 use crate::output::OutputArguments;
 
 pub(crate) use account::{
@@ -327,6 +328,15 @@ pub(crate) struct Common {
 }
 
 impl Command {
+    /// The kind of the command, for its log.
+    pub(crate) fn kind(&self) -> CommandKind {
+        match self {
+            Self::Mcp { .. } | Self::Serve { .. } | Self::Servers => CommandKind::Server,
+            Self::Chat(_) => CommandKind::Agent,
+            _ => CommandKind::Other,
+        }
+    }
+
     /// Returns true if it runs the servers of connections itself.
     pub(crate) fn is_standalone(&self) -> bool {
         match self {
