@@ -18,6 +18,7 @@ pub mod dependency;
 pub mod edit;
 pub mod grant;
 pub mod import;
+pub mod ledger;
 pub mod library;
 pub mod near;
 pub mod network;

@@ -30,6 +30,7 @@ mod serve;
 mod servers;
 mod skill;
 mod source;
+mod stats;
 mod switch;
 mod team;
 mod token;
