@@ -1,0 +1,122 @@
+//! Runs from their logs.
+
+use std::sync::Arc;
+
+use super::super::event::Event;
+use super::super::outcome::Status;
+use super::super::plan::Plan;
+use super::super::skipped;
+use super::{Phase, Run};
+
+/// The reason why a run can't be resumed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResumeError {
+    /// Its log has no beginning.
+    #[error("the log of the run is empty: start the pipeline again")]
+    Empty,
+    /// Nothing is left to do.
+    #[error("the run has ended already{}: start the pipeline again", .0.as_ref().map_or_else(String::new, |why| format!(" ({why})")))]
+    Ended(Option<String>),
+    /// The pipeline is another one than the one that started.
+    #[error("the pipeline was changed after the run started: start it again")]
+    Changed,
+    /// The log says what can't have happened.
+    #[error("the log of the run is damaged at entry {entry}: {what}; start the pipeline again")]
+    Damaged {
+        /// The number of the entry, from 1.
+        entry: usize,
+        /// The contradiction.
+        what: String,
+    },
+}
+
+impl Run {
+    /// Resumes a run from its log: what finished keeps its output, and what was running runs again.
+    ///
+    /// # Errors
+    /// The log is of another pipeline, of a run that ended, or damaged.
+    pub fn resume(
+        plan: Arc<Plan>,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<Self, ResumeError> {
+        let mut events = events.into_iter();
+        let Some(first) = events.next() else {
+            return Err(ResumeError::Empty);
+        };
+        let Event::Started {
+            run,
+            pipeline,
+            definition,
+            input,
+        } = first
+        else {
+            let what = "it does not start with the start of the run".to_owned();
+            return Err(ResumeError::Damaged { entry: 1, what });
+        };
+        if pipeline != plan.name || definition != plan.definition {
+            return Err(ResumeError::Changed);
+        }
+        let mut run = Self::new(plan, input, &run);
+        for (at, event) in events.enumerate() {
+            if let Event::Ended { error, .. } = event {
+                return Err(ResumeError::Ended(error));
+            }
+            let entry = at + 2;
+            run.replay(event)
+                .map_err(|what| ResumeError::Damaged { entry, what })?;
+        }
+        for step in &mut run.steps {
+            if step.phase == Phase::Running {
+                step.phase = Phase::Interrupted;
+                step.was_interrupted = true;
+                step.attempt = step.attempt.saturating_sub(1);
+            }
+        }
+        Ok(run)
+    }
+
+    /// Applies an event of the log.
+    fn replay(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::StepStarted { step, attempt } => {
+                let at = self.position(&step)?;
+                let retries = self.plan.steps.get(at).map_or(0, |step| step.retries);
+                let progress = self.progress(at)?;
+                if matches!(progress.phase, Phase::Ended(_)) || !(1..=retries).contains(&attempt) {
+                    return Err(format!("`{step}` can't start its attempt {attempt} here"));
+                }
+                progress.attempt = attempt;
+                progress.phase = Phase::Running;
+            }
+            Event::StepSkipped { step } => {
+                let at = self.position(&step)?;
+                self.end(at, Status::Skipped, Some(skipped()))?;
+            }
+            Event::StepFinished {
+                step,
+                output,
+                duration_ms,
+            } => {
+                let at = self.position(&step)?;
+                if self.progress(at)?.phase != Phase::Running {
+                    return Err(format!("`{step}` ends, but did not start"));
+                }
+                self.spend(at, duration_ms)?;
+                self.end(at, Status::Ok, Some(output))?;
+            }
+            Event::StepFailed {
+                step,
+                error,
+                duration_ms,
+                again,
+            } => {
+                let at = self.position(&step)?;
+                self.spend(at, duration_ms)?;
+                self.fail(at, error, again)?;
+            }
+            Event::Started { .. } => return Err("the run starts twice".to_owned()),
+            Event::Ended { .. } => {}
+        }
+        Ok(())
+    }
+}
