@@ -52,6 +52,8 @@ struct Progress {
     /// The attempts that started.
     attempt: u32,
     spent_ms: u64,
+    /// True if it had another attempt when the run stopped.
+    was_due: bool,
     /// True if an attempt was running when the process ended.
     was_interrupted: bool,
     /// The error of the last attempt.
@@ -436,6 +438,10 @@ impl Run {
             .map(|(at, step)| (at, step.error.clone().unwrap_or_default()))
             .collect();
         for (at, error) in due {
+            self.steps
+                .get_mut(at)
+                .into_iter()
+                .for_each(|step| step.was_due = true);
             let _ = self.fail(at, error, false);
         }
     }

@@ -1,11 +1,12 @@
 //! Runs from their logs.
 
+use std::mem;
 use std::sync::Arc;
 
 use super::super::event::Event;
 use super::super::outcome::Status;
 use super::super::plan::Plan;
-use super::super::skipped;
+use super::super::{ErrorStrategy, skipped};
 use super::{Phase, Run};
 
 /// The reason why a run can't be resumed.
@@ -15,8 +16,8 @@ pub enum ResumeError {
     #[error("the log of the run is empty: start the pipeline again")]
     Empty,
     /// Nothing is left to do.
-    #[error("the run has ended already{}: start the pipeline again", .0.as_ref().map_or_else(String::new, |why| format!(" ({why})")))]
-    Ended(Option<String>),
+    #[error("the run has succeeded already: start the pipeline again")]
+    Succeeded,
     /// The pipeline is another one than the one that started.
     #[error("the pipeline was changed after the run started: start it again")]
     Changed,
@@ -31,10 +32,11 @@ pub enum ResumeError {
 }
 
 impl Run {
-    /// Resumes a run from its log: what finished keeps its output, and what was running runs again.
+    /// Resumes a run from its log: what finished keeps its output, and what was running runs again. So does a step whose
+    /// failure ended the run.
     ///
     /// # Errors
-    /// The log is of another pipeline, of a run that ended, or damaged.
+    /// The log is of another pipeline, of a run that succeeded, or damaged.
     pub fn resume(
         plan: Arc<Plan>,
         events: impl IntoIterator<Item = Event>,
@@ -58,12 +60,17 @@ impl Run {
         }
         let mut run = Self::new(plan, input, &run);
         for (at, event) in events.enumerate() {
-            if let Event::Ended { error, .. } = event {
-                return Err(ResumeError::Ended(error));
+            if let Event::Ended { success: true, .. } = event {
+                return Err(ResumeError::Succeeded);
             }
             let entry = at + 2;
             run.replay(event)
                 .map_err(|what| ResumeError::Damaged { entry, what })?;
+        }
+        if run.stop.is_some() {
+            // The process ended before it could write that.
+            run.end_run();
+            run.reopen();
         }
         for step in &mut run.steps {
             if step.phase == Phase::Running {
@@ -85,6 +92,7 @@ impl Run {
                 if matches!(progress.phase, Phase::Ended(_)) || !(1..=retries).contains(&attempt) {
                     return Err(format!("`{step}` can't start its attempt {attempt} here"));
                 }
+                progress.was_interrupted |= progress.phase == Phase::Running;
                 progress.attempt = attempt;
                 progress.phase = Phase::Running;
             }
@@ -115,8 +123,26 @@ impl Run {
                 self.fail(at, error, again)?;
             }
             Event::Started { .. } => return Err("the run starts twice".to_owned()),
-            Event::Ended { .. } => {}
+            Event::Ended { .. } => self.reopen(),
         }
         Ok(())
+    }
+
+    /// Takes back the end of a run that failed: the steps that had to succeed are tried again from their first attempt,
+    /// and those that the end kept from another attempt have it.
+    fn reopen(&mut self) {
+        self.stop = None;
+        self.is_ended = false;
+        for (step, planned) in self.steps.iter_mut().zip(&self.plan.steps) {
+            if mem::take(&mut step.was_due) {
+                step.phase = Phase::Due;
+                self.outputs.shift_remove(&planned.name);
+            } else if step.phase == Phase::Ended(Status::Failed)
+                && planned.strategy == ErrorStrategy::Fail
+            {
+                step.phase = Phase::Waiting;
+                step.attempt = 0;
+            }
+        }
     }
 }

@@ -136,29 +136,66 @@ fn cancelled_run_can_be_resumed() {
 }
 
 #[test]
-fn failed_run_keeps_its_end() {
+fn failed_run_is_tried_again_where_it_failed() {
+    let due = Step {
+        retries: 2,
+        error_strategy: super::super::ErrorStrategy::Continue,
+        ..Step::new("due", "tool_a")
+    };
     let plan = plan_of([
         Step::new("a", "tool_a"),
+        due,
+        Step::new("fine", "tool_a"),
         Step::new("b", "tool_a").after(["a"]),
     ]);
     let mut run = Run::start(Arc::clone(&plan), json!({}), "r").unwrap();
-    run.next(2);
+    run.next(4);
+    run.finished("fine", Ok(json!(1)), 1).unwrap();
+    run.finished("due", Err(StepError::new("once")), 1).unwrap();
     run.finished("a", Err(StepError::new("no")), 1).unwrap();
-    let mut events = run.take_events();
-    let ended = Run::resume(Arc::clone(&plan), events.clone()).unwrap_err();
-    assert_eq!(
-        ended.to_string(),
-        "the run has ended already (the step `a` failed: no): start the pipeline again"
-    );
-    // The process ended before it could write the last event.
-    events.pop();
-    let mut run = Run::resume(plan, events).unwrap();
-    assert!(run.is_over() && run.next(2).is_empty());
-    assert_eq!(run.outcome(0).error.unwrap(), "the step `a` failed: no");
+    assert_eq!(run.outcome(0).outputs["due"], json!({"_error": "once"}));
+    let events = run.take_events();
     assert!(matches!(
-        run.take_events().as_slice(),
-        [Event::Ended { success: false, .. }]
+        events.last(),
+        Some(Event::Ended { success: false, .. })
     ));
+    // The process may have ended before it could write the last event.
+    for cut in [events.len(), events.len() - 1] {
+        let mut log = events[..cut].to_vec();
+        let mut run = Run::resume(Arc::clone(&plan), log.clone()).unwrap();
+        log.extend(run.take_events());
+        assert_eq!(log, events);
+        let ready = run.next(4);
+        let calls: Vec<_> = ready
+            .iter()
+            .map(|call| (call.step.as_str(), call.attempt))
+            .collect();
+        assert_eq!(calls, [("a", 1), ("due", 2)]);
+        for call in ready {
+            run.finished(&call.step, Ok(json!(2)), 1).unwrap();
+        }
+        log.extend(run.take_events());
+        // What follows in the log is read as well.
+        let mut run = Run::resume(Arc::clone(&plan), log).unwrap();
+        assert_eq!(run.next(4)[0].step, "b");
+        run.finished("b", Ok(json!(3)), 1).unwrap();
+        let outcome = run.outcome(0);
+        assert!(outcome.success && outcome.error.is_none());
+        assert_eq!(
+            json!(outcome.outputs),
+            json!({"a": 2, "due": 2, "fine": 1, "b": 3})
+        );
+    }
+}
+
+#[test]
+fn succeeded_run_is_not_resumed() {
+    let plan = plan_of([Step::new("a", "tool_a")]);
+    let mut run = Run::start(Arc::clone(&plan), json!({}), "r").unwrap();
+    run.next(1);
+    run.finished("a", Ok(json!(1)), 1).unwrap();
+    let error = Run::resume(plan, run.take_events()).unwrap_err();
+    assert_eq!(error, ResumeError::Succeeded);
 }
 
 #[test]
