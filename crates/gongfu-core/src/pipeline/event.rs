@@ -56,6 +56,8 @@ pub enum Event {
         /// True if another attempt follows.
         again: bool,
     },
+    /// The run continues after its process ended, or after a failure. What was running runs again.
+    Resumed {},
     /// The run is over.
     Ended {
         /// True if no step failed that had to succeed.

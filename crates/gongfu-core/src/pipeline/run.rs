@@ -206,6 +206,13 @@ impl Run {
         self.steps.iter().filter(is_running).count()
     }
 
+    /// The steps whose calls are being made.
+    pub fn running_steps(&self) -> Vec<String> {
+        let steps = self.steps.iter().zip(&self.plan.steps);
+        let running = steps.filter(|(step, _)| step.phase == Phase::Running);
+        running.map(|(_, planned)| planned.name.clone()).collect()
+    }
+
     /// The events since the last time.
     pub fn take_events(&mut self) -> Vec<Event> {
         mem::take(&mut self.events)

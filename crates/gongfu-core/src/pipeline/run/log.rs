@@ -72,13 +72,8 @@ impl Run {
             run.end_run();
             run.reopen();
         }
-        for step in &mut run.steps {
-            if step.phase == Phase::Running {
-                step.phase = Phase::Interrupted;
-                step.was_interrupted = true;
-                step.attempt = step.attempt.saturating_sub(1);
-            }
-        }
+        run.interrupt();
+        run.events.push(Event::Resumed {});
         Ok(run)
     }
 
@@ -89,10 +84,11 @@ impl Run {
                 let at = self.position(&step)?;
                 let retries = self.plan.steps.get(at).map_or(0, |step| step.retries);
                 let progress = self.progress(at)?;
-                if matches!(progress.phase, Phase::Ended(_)) || !(1..=retries).contains(&attempt) {
+                let is_due = !matches!(progress.phase, Phase::Ended(_) | Phase::Running);
+                let is_next = Some(attempt) == progress.attempt.checked_add(1);
+                if !is_due || !is_next || attempt > retries {
                     return Err(format!("`{step}` can't start its attempt {attempt} here"));
                 }
-                progress.was_interrupted |= progress.phase == Phase::Running;
                 progress.attempt = attempt;
                 progress.phase = Phase::Running;
             }
@@ -123,9 +119,21 @@ impl Run {
                 self.fail(at, error, again)?;
             }
             Event::Started { .. } => return Err("the run starts twice".to_owned()),
+            Event::Resumed {} => self.interrupt(),
             Event::Ended { .. } => self.reopen(),
         }
         Ok(())
+    }
+
+    /// Takes back what was running when the process ended.
+    fn interrupt(&mut self) {
+        for step in &mut self.steps {
+            if step.phase == Phase::Running {
+                step.phase = Phase::Interrupted;
+                step.was_interrupted = true;
+                step.attempt = step.attempt.saturating_sub(1);
+            }
+        }
     }
 
     /// Takes back the end of a run that failed: the steps that had to succeed are tried again from their first attempt,

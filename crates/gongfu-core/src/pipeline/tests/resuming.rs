@@ -164,7 +164,7 @@ fn failed_run_is_tried_again_where_it_failed() {
         let mut log = events[..cut].to_vec();
         let mut run = Run::resume(Arc::clone(&plan), log.clone()).unwrap();
         log.extend(run.take_events());
-        assert_eq!(log, events);
+        assert_eq!(log, [events.clone(), vec![Event::Resumed {}]].concat());
         let ready = run.next(4);
         let calls: Vec<_> = ready
             .iter()
@@ -236,6 +236,8 @@ fn log_that_cannot_be_is_refused() {
         vec![begins(1), finished.clone(), fails(false)],
         vec![begins(1), finished, fails(true)],
         vec![begins(u32::MAX)],
+        vec![begins(2)],
+        vec![begins(1), begins(1)],
         vec![begins(0)],
         vec![started.clone()],
         vec![unknown],
