@@ -26,6 +26,10 @@ use crate::{Agent, AgentSettings, Models};
 struct NoModels;
 
 impl Models for NoModels {
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn model(&self, _name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
         Err(ModelError::new(ModelErrorKind::NotConfigured, "none"))
     }

@@ -16,8 +16,9 @@ steps:
 #[test]
 fn pipeline_of_the_workspace_runs_fails_and_is_resumed() {
     let fixture = Fixture::with_skills();
-    fixture.file("work/.gongfu/pipelines/greet.yaml", STEPS);
-    let place = ["--workspace", "work"];
+    fixture.write("project/.gongfu/pipelines/greet.yaml", STEPS);
+    let project = fixture.path("project");
+    let place = ["--workspace", project.to_str().unwrap()];
     let task = |arguments: &[&str]| fixture.gongfu([arguments, &place[..]].concat());
 
     let listed = task(&["task", "list"]).good().text();
@@ -33,12 +34,12 @@ fn pipeline_of_the_workspace_runs_fails_and_is_resumed() {
     );
 
     let failed = task(&["task", "run", "greet", "--input", "who=Ann", "--json"]).ends(1);
-    let outcome: Value = serde_json::from_str(&failed.stdout).unwrap();
+    let outcome: Value = serde_json::from_slice(&failed.stdout).unwrap();
     assert_eq!(outcome["outputs"], json!({"words": {"text": "hello Ann"}}));
     assert_eq!(outcome["trace"][1]["status"], "failed");
     assert!(failed.stderr.contains("file: failed"), "{}", failed.stderr);
 
-    fixture.file("work/note.txt", "here");
+    fixture.write("project/note.txt", "here");
     let run = outcome["run"].as_str().unwrap();
     let done = task(&["task", "run", "--resume", run]).good();
     assert!(done.text().contains("hello Ann"));
@@ -69,9 +70,10 @@ fn mistakes_of_a_pipeline_end_with_1_and_their_places() {
             "`b` waits for `c` waits for `b`",
         ),
     ] {
-        fixture.file("wrong.yaml", text);
+        fixture.write("project/wrong.yaml", text);
         let checked = fixture.gongfu(["task", "check", "wrong.yaml"]).ends(1);
-        assert!(checked.stdout.contains(wanted), "{}", checked.stdout);
+        let said = checked.text();
+        assert!(said.contains(wanted), "{said}");
         let ran = fixture.gongfu(["task", "run", "wrong.yaml"]).run();
         assert!(
             ran.code != Some(0) && ran.stderr.contains(wanted),
