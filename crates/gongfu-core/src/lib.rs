@@ -23,6 +23,7 @@ pub mod library;
 pub mod near;
 pub mod network;
 pub mod pin;
+pub mod pipeline;
 pub mod place;
 pub mod port;
 pub mod project;
