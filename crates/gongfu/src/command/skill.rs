@@ -198,7 +198,7 @@ fn show_rivals(library: &Library, skill: &Skill, terminal: &mut Terminal) -> any
 }
 
 /// Finds a skill, disabled or not, or reports why it isn't found.
-fn found(
+pub(super) fn found(
     library: &Library,
     name: &str,
     json: bool,

@@ -5,8 +5,8 @@ use gongfu_hub::surface::ledger::SkillLedger;
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::list::named;
 use super::operate::operate;
+use super::skill::found;
 use crate::cli::Common;
 use crate::environment::Environment;
 use crate::table::pad;
@@ -24,7 +24,7 @@ pub(crate) fn run(
     let mut rows: Vec<(String, Outcomes)> = ledger.into_iter().collect();
     if let Some(name) = name {
         let library = parts.library()?;
-        let skill = named(&library, name)?;
+        let skill = found(&library, name, common.json, terminal)?;
         let outcomes = rows
             .into_iter()
             .find(|(known, _)| *known == *skill.full_name);
