@@ -26,7 +26,7 @@ pub(crate) struct Calling<'a> {
 }
 
 /// The end of a call.
-pub(crate) struct Called {
+pub(crate) struct CallEnd {
     pub(crate) status: CallStatus,
     /// The result as the model sees it.
     pub(crate) text: String,
@@ -35,9 +35,9 @@ pub(crate) struct Called {
 }
 
 impl Calling<'_> {
-    pub(crate) async fn run(self) -> Called {
+    pub(crate) async fn run(self) -> CallEnd {
         if let Some(problem) = &self.call.problem {
-            return Called {
+            return CallEnd {
                 status: CallStatus::Invalid,
                 text: problem.clone(),
                 skill: None,
@@ -67,13 +67,13 @@ impl Calling<'_> {
                     Some(_) => text,
                     None => capped(&text, self.limit),
                 };
-                Called {
+                CallEnd {
                     status,
                     text,
                     skill,
                 }
             }
-            Err(error) => Called {
+            Err(error) => CallEnd {
                 status: status(error.code()),
                 text: capped(&error.to_string(), self.limit),
                 skill: None,

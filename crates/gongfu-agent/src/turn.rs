@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::calling::{Called, Calling};
+use crate::calling::{CallEnd, Calling};
 use crate::event::{OfCall, OfModel};
 use crate::prompt::Prompt;
 use crate::store::Store;
@@ -155,10 +155,10 @@ async fn note(
     store: &mut Store,
     events: &dyn AgentEvents,
     call: &PlannedCall,
-    called: Called,
+    called: CallEnd,
     duration_ms: u64,
 ) -> Result<(), ToolError> {
-    let Called {
+    let CallEnd {
         status,
         text,
         skill,

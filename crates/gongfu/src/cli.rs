@@ -97,7 +97,7 @@ pub(crate) enum Command {
     /// Ask gongfu's own agent, which finds the skill, follows it and finishes the job
     ///
     /// It uses the same tools as your agents, through the same gate: what needs your approval asks you. A model is
-    /// `PROVIDER/NAME`; its key is in the variable of the provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY.
+    /// `PROVIDER/NAME`; its key is in the variable of the provider, such as `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
     #[command(alias = "ask")]
     Chat(ChatArguments),
     /// Serve skills to one MCP client over stdio
