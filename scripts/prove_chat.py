@@ -213,7 +213,7 @@ def approval(world: World) -> None:
     chat.types("o\ra\r")
     chat.sees(r"^\? your answer is needed$")
     chat.sees(r"^  python3 scripts/note\.py$")
-    chat.sees(r"^  never  refuse it for good$\n^allow it\? ?\Z")
+    chat.sees(r"^  never  refuse it permanently$\n^allow it\? ?\Z")
     time.sleep(0.5)
     chat.read(0.1)
     chat.sees(r"^allow it\? ?\Z")

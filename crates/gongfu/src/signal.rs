@@ -7,9 +7,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(unix)]
 const FILE_TOO_LARGE: i32 = 25;
 
-/// What a signal asks for.
+/// The wish that a signal stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Wish {
     /// The person pressed Ctrl-C.
     Interrupt,
     /// The program is to end.
@@ -19,7 +19,7 @@ pub(crate) enum Asked {
 /// The signals that end a server, SIGTERM, SIGINT and SIGHUP, which from now on only tell it to.
 pub(crate) struct Signals {
     #[cfg(unix)]
-    ending: Vec<(Asked, Signal)>,
+    ending: Vec<(Wish, Signal)>,
     /// It would end the server; with somebody who listens, only the write fails.
     #[cfg(unix)]
     _file_too_large: Option<Signal>,
@@ -31,14 +31,14 @@ impl Signals {
         #[cfg(unix)]
         {
             let ending = [
-                (Asked::End, SignalKind::terminate()),
-                (Asked::Interrupt, SignalKind::interrupt()),
-                (Asked::End, SignalKind::hangup()),
+                (Wish::End, SignalKind::terminate()),
+                (Wish::Interrupt, SignalKind::interrupt()),
+                (Wish::End, SignalKind::hangup()),
             ];
             Self {
                 ending: ending
                     .into_iter()
-                    .filter_map(|(asked, kind)| Some((asked, signal(kind).ok()?)))
+                    .filter_map(|(wish, kind)| Some((wish, signal(kind).ok()?)))
                     .collect(),
                 _file_too_large: signal(SignalKind::from_raw(FILE_TOO_LARGE)).ok(),
             }
@@ -49,29 +49,29 @@ impl Signals {
 
     /// Waits for the next of them.
     pub(crate) async fn next(&mut self) {
-        self.asked().await;
+        self.wish().await;
     }
 
-    /// Waits for the next of them, and says what it asks for.
+    /// Waits for the next of them, and says what it stands for.
     #[cfg(unix)]
-    pub(crate) async fn asked(&mut self) -> Asked {
+    pub(crate) async fn wish(&mut self) -> Wish {
         use std::task::Poll;
 
         std::future::poll_fn(|context| {
             let mut ending = self.ending.iter_mut();
-            let asked = ending
-                .find_map(|(asked, signal)| signal.poll_recv(context).is_ready().then_some(*asked));
-            asked.map_or(Poll::Pending, Poll::Ready)
+            let wish = ending
+                .find_map(|(wish, signal)| signal.poll_recv(context).is_ready().then_some(*wish));
+            wish.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
     /// Waits for Ctrl-C.
     #[cfg(not(unix))]
-    pub(crate) async fn asked(&mut self) -> Asked {
+    pub(crate) async fn wish(&mut self) -> Wish {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-        Asked::Interrupt
+        Wish::Interrupt
     }
 }

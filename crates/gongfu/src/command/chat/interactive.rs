@@ -21,7 +21,7 @@ use gongfu_hub::agent::{ChatInput, ShownSession};
 use gongfu_hub::surface::Operation;
 use tokio::runtime::Runtime;
 
-use self::editor::{LineEditor, Typed};
+use self::editor::{Input, LineEditor};
 use self::tty::Tty;
 use self::view::View;
 use super::agent_of;
@@ -32,7 +32,7 @@ use crate::command::call_error::{print_error, report_error};
 use crate::command::operate::person;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::signal::{Asked, Signals};
+use crate::signal::{Signals, Wish};
 use crate::table::{clip, count};
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
@@ -119,7 +119,7 @@ fn is_running(writer: &str) -> bool {
 
 /// Waits until the program is to end. The editor sees Ctrl-C by itself; one of a turn that is over counts no more.
 async fn ended(signals: &mut Signals) {
-    while signals.asked().await == Asked::Interrupt {}
+    while signals.wish().await == Wish::Interrupt {}
 }
 
 /// A chat that runs.
@@ -167,14 +167,14 @@ impl Chat<'_> {
                 typed = self.editor.read(PROMPT, &painted) => typed,
                 () = ended(&mut self.signals) => self.terminated(),
             };
-            let is_interrupt = typed == Typed::Interrupt;
+            let is_interrupt = typed == Input::Interrupt;
             match typed {
-                Typed::Line(line) => self.take(line.trim()).await?,
-                Typed::Interrupt if was_interrupted => break,
-                Typed::Interrupt => self
+                Input::Line(line) => self.take(line.trim()).await?,
+                Input::Interrupt if was_interrupted => break,
+                Input::Interrupt => self
                     .view
                     .dim("Ctrl-C again, Ctrl-D or /quit ends the chat")?,
-                Typed::End => break,
+                Input::End => break,
             }
             was_interrupted = is_interrupt;
         }
@@ -262,12 +262,12 @@ impl Chat<'_> {
         if self.is_open {
             let question = "the last turn isn't finished: finish it now? [Y/n] ";
             let answer = if finishes {
-                Typed::Line(String::new())
+                Input::Line(String::new())
             } else {
                 self.question(question).await
             };
             match answer {
-                Typed::Line(answer) if ["", "y", "yes"].contains(&answer.as_str()) => {
+                Input::Line(answer) if ["", "y", "yes"].contains(&answer.as_str()) => {
                     self.turn(ChatInput::Resume).await?;
                 }
                 _ => self
@@ -293,24 +293,24 @@ impl Chat<'_> {
     }
 
     /// Asks a question in place; the answer is in lower-case letters.
-    async fn question(&mut self, question: &str) -> Typed {
+    async fn question(&mut self, question: &str) -> Input {
         self.tty.restore();
-        self.tty.forget_typed();
+        Tty::forget_typed();
         let typed = tokio::select! {
             typed = self.asker.read(question, question) => typed,
             () = ended(&mut self.signals) => self.terminated(),
         };
         match typed {
-            Typed::Line(line) => Typed::Line(line.trim().to_owned()),
+            Input::Line(line) => Input::Line(line.trim().to_owned()),
             other => other,
         }
     }
 
     /// The program is to end.
-    fn terminated(&mut self) -> Typed {
+    fn terminated(&mut self) -> Input {
         self.is_over = true;
         self.is_terminated = true;
-        Typed::End
+        Input::End
     }
 
     async fn operate<O: Operation>(&self, operation: O) -> Result<O::Output, ToolError> {

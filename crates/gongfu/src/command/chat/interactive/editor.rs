@@ -21,7 +21,7 @@ const MAX_LINE: usize = 16 * 1024;
 
 /// The end of an edit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum Input {
     /// The person entered this.
     Line(String),
     /// Ctrl-C on an empty line.
@@ -71,9 +71,9 @@ impl LineEditor {
     }
 
     /// Reads a line. Where nobody waits for it any more, the thread reads until the program ends.
-    pub(super) async fn read(&mut self, prompt: &str, painted: &str) -> Typed {
+    pub(super) async fn read(&mut self, prompt: &str, painted: &str) -> Input {
         let Some(mut editor) = self.editor.take() else {
-            return Typed::End;
+            return Input::End;
         };
         let prompt = (prompt.to_owned(), painted.to_owned());
         let (done, read) = oneshot::channel();
@@ -82,18 +82,18 @@ impl LineEditor {
             let _ = done.send((editor, line));
         });
         let Ok((editor, line)) = read.await else {
-            return Typed::End;
+            return Input::End;
         };
         self.editor = Some(editor);
         match line {
             Ok(line) => {
                 self.remember(&line);
-                Typed::Line(line)
+                Input::Line(line)
             }
-            Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Typed::Interrupt,
+            Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Input::Interrupt,
             Err(error) => {
                 tracing::debug!(%error, "the input ended");
-                Typed::End
+                Input::End
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The events of a turn as messages, for whoever owns the terminal.
+//! The events of a turn as messages, for the owner of the terminal.
 
 use gongfu_core::agent::{CallRecord, PlannedCall};
 use gongfu_core::port::ModelRetry;

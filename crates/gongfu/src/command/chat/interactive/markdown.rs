@@ -1,5 +1,7 @@
 //! Markdown for a terminal: a block as painted lines. Nothing in it reaches the terminal as a command.
 
+use std::fmt::Write as _;
+
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthChar as _;
 
@@ -54,7 +56,7 @@ struct Page {
     text: Text,
     /// The styles that are open.
     styles: Vec<Style>,
-    /// What stands before each line: once, and from then on.
+    /// The beginning of each line: once, and from then on.
     indents: Vec<(Option<String>, &'static str)>,
     /// The number of the next item of each open list; `None` without numbers.
     lists: Vec<Option<u64>>,
@@ -91,7 +93,7 @@ impl Page {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => self.gap(),
+            Tag::Paragraph | Tag::Table(_) => self.gap(),
             Tag::Heading { level, .. } => {
                 self.gap();
                 let is_title = level == HeadingLevel::H1;
@@ -130,7 +132,6 @@ impl Page {
                 };
                 self.indents.push((Some(bullet), "   "));
             }
-            Tag::Table(_) => self.gap(),
             Tag::TableHead | Tag::TableRow => self.table.push(Vec::new()),
             Tag::Emphasis => self.styles.push(ITALIC),
             Tag::Strong => self.styles.push(BOLD),
@@ -214,7 +215,7 @@ impl Page {
         self.is_gap = false;
     }
 
-    /// What stands before the next line.
+    /// The beginning of the next line.
     fn indent(&mut self) -> String {
         let mut text = String::new();
         for (once, always) in self.indents.iter_mut().take(MAX_DEPTH) {
@@ -259,7 +260,9 @@ impl Page {
     fn table(&mut self) {
         let mut rows = std::mem::take(&mut self.table);
         for cell in rows.first_mut().into_iter().flatten() {
-            cell.iter_mut().for_each(|(_, style)| *style |= BOLD);
+            for (_, style) in cell {
+                *style |= BOLD;
+            }
         }
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let longest = |column: usize| {
@@ -349,7 +352,7 @@ fn painted(line: &[(char, Style)]) -> String {
             let codes = CODES.iter().filter(|(bit, _)| style & bit != 0);
             let codes: Vec<&str> = codes.map(|(_, code)| *code).collect();
             if !codes.is_empty() {
-                text.push_str(&format!("\u{1b}[{}m", codes.join(";")));
+                let _ = write!(text, "\u{1b}[{}m", codes.join(";"));
             }
             now = *style;
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Chat;
-use super::editor::Typed;
+use super::editor::Input;
 use crate::table::pad;
 use crate::terminal::{Paint, plain};
 
@@ -102,16 +102,16 @@ impl Chat<'_> {
         cancel: &CancellationToken,
     ) -> anyhow::Result<Option<String>> {
         match self.question(question).await {
-            Typed::Line(line) => Ok(Some(line)),
-            Typed::Interrupt => {
+            Input::Line(line) => Ok(Some(line)),
+            Input::Interrupt => {
                 cancel.cancel();
                 Ok(None)
             }
-            Typed::End if self.is_over => {
+            Input::End if self.is_over => {
                 cancel.cancel();
                 Ok(None)
             }
-            Typed::End => {
+            Input::End => {
                 self.view.dim("not answered")?;
                 Ok(None)
             }
@@ -212,7 +212,7 @@ fn keys(question: &Question) -> Vec<Key> {
     let always = format!("allow it: {}", question.always);
     keys.push(key("a", "always", &always, Reply::Always));
     keys.push(key("n", "no", "refuse it, for an hour", Reply::No));
-    keys.push(key("never", "never", "refuse it for good", Reply::Never));
+    keys.push(key("never", "never", "refuse it permanently", Reply::Never));
     keys
 }
 

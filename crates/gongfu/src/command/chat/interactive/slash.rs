@@ -15,14 +15,14 @@ use crate::terminal::{Paint, plain};
 /// The sessions that a list shows.
 const MAX_SESSIONS: usize = 10;
 
-type Ran<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
+type Work<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
 
 /// A command.
 pub(super) struct Slash {
     name: &'static str,
     words: &'static str,
     about: &'static str,
-    pub(super) run: for<'a, 't> fn(&'a mut Chat<'t>, &'a str) -> Ran<'a>,
+    pub(super) run: for<'a, 't> fn(&'a mut Chat<'t>, &'a str) -> Work<'a>,
 }
 
 #[rustfmt::skip]
@@ -48,14 +48,14 @@ pub(super) fn names() -> Vec<String> {
     names.collect()
 }
 
-/// A command that there is none of.
+/// A name that no command has.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unknown {
     pub(super) name: String,
 }
 
 impl Unknown {
-    /// What to do about it.
+    /// The next step.
     pub(super) fn hint(&self) -> String {
         let names = COMMANDS.iter().map(|command| command.name);
         match near::meant(self.name.trim_start_matches('/'), names) {
@@ -101,8 +101,8 @@ impl Chat<'_> {
 
     /// Writes names with what they are about.
     fn rows(&mut self, rows: &[(String, String)]) -> anyhow::Result<()> {
-        const MOST: usize = 24;
-        let widths = rows.iter().map(|(name, _)| width(name).min(MOST));
+        const MAX_NAME: usize = 24;
+        let widths = rows.iter().map(|(name, _)| width(name).min(MAX_NAME));
         let columns = widths.max().unwrap_or(0);
         let room = self.view.terminal.width();
         for (name, about) in rows {
@@ -248,12 +248,12 @@ impl Chat<'_> {
                 });
             let rows: Vec<_> = rows.collect();
             self.rows(&rows)?;
-            return Ok(if rows.is_empty() {
-                self.view.dim("there is no session yet")?;
+            let note = if rows.is_empty() {
+                "there is no session yet"
             } else {
-                self.view
-                    .dim("/resume NUMBER or /resume ID continues one")?;
-            });
+                "/resume NUMBER or /resume ID continues one"
+            };
+            return Ok(self.view.dim(note)?);
         }
         let number = id.parse::<usize>().ok();
         let chosen = number.and_then(|number| sessions.get(number.checked_sub(1)?));

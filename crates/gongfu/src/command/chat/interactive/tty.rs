@@ -32,7 +32,7 @@ impl Tty {
     }
 
     /// Forgets what was typed ahead: a question is answered by somebody who has seen it.
-    pub(super) fn forget_typed(&self) {
+    pub(super) fn forget_typed() {
         #[cfg(unix)]
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Happening, Sending};
-use super::{Asked, Chat};
+use super::{Chat, Wish};
 
 /// The time between two pictures of the last line.
 const TICK: Duration = Duration::from_millis(150);
@@ -67,8 +67,8 @@ impl Chat<'_> {
         let ended = loop {
             tokio::select! {
                 biased;
-                asked = self.signals.asked() => {
-                    if asked == Asked::End {
+                wish = self.signals.wish() => {
+                    if wish == Wish::End {
                         self.terminated();
                     }
                     cancel.cancel();

@@ -29,7 +29,7 @@ struct Running {
 }
 
 /// A call that ended, and its whole result.
-pub(super) struct Shown {
+pub(super) struct CallResult {
     pub(super) line: String,
     pub(super) result: String,
 }
@@ -41,7 +41,7 @@ pub(super) struct View<'t> {
     /// The text of the answer that arrives.
     answer: String,
     running: Vec<Running>,
-    results: Vec<Shown>,
+    results: Vec<CallResult>,
     asked: Instant,
     turns: usize,
     has_status: bool,
@@ -184,7 +184,7 @@ impl<'t> View<'t> {
         if self.results.len() == MAX_RESULTS {
             self.results.remove(0);
         }
-        self.results.push(Shown {
+        self.results.push(CallResult {
             line,
             result: result.to_owned(),
         });
@@ -192,13 +192,13 @@ impl<'t> View<'t> {
     }
 
     /// The whole result of the last call, or of an earlier one.
-    pub(super) fn result(&self, back: usize) -> Option<&Shown> {
+    pub(super) fn result(&self, back: usize) -> Option<&CallResult> {
         self.results.iter().rev().nth(back.checked_sub(1)?)
     }
 
     /// Shows a whole result.
     pub(super) fn expand(&mut self, back: usize) -> io::Result<bool> {
-        let Some(Shown { line, result }) = self.result(back) else {
+        let Some(CallResult { line, result }) = self.result(back) else {
             return Ok(false);
         };
         let (line, result) = (line.clone(), result.clone());
