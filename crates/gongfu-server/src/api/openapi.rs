@@ -305,6 +305,10 @@ fn responses(entry: &Entry) -> Map<String, Value> {
             ReplyBody::Json => Some(json!({
                 "application/json": { "schema": entry.reply_schema.schema },
             })),
+            ReplyBody::JsonOrEvents => Some(json!({
+                "application/json": { "schema": entry.reply_schema.schema },
+                "text/event-stream": { "schema": { "type": "string" } },
+            })),
             ReplyBody::File => Some(json!({
                 "*/*": { "schema": { "type": "string", "format": "binary" } },
             })),

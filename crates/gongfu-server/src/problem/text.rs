@@ -29,6 +29,7 @@ impl Problem {
             | Self::PersonNeeded
             | Self::AdminNeeded
             | Self::PasswordsOff
+            | Self::AgentOff
             | Self::Forbidden { .. } => StatusCode::FORBIDDEN,
             Self::RouteUnknown | Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodWrong(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -93,6 +94,11 @@ impl Problem {
                 "PASSWORDS_OFF",
                 "this server takes no passwords",
                 "sign in by the company's provider at /login",
+            ),
+            Self::AgentOff => with(
+                "AGENT_OFF",
+                "this server's agent isn't for its users: it would ask the operator's models",
+                "an operator allows it: gongfu config set agent.accounts true, and a restart of the server",
             ),
             Self::NotFound(what) => with(
                 "NOT_FOUND",
