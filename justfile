@@ -123,6 +123,11 @@ bench-connections *ARGUMENTS: servers
     cargo build --quiet --profile dist --package gongfu
     {{ python }} scripts/bench_connections.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
 
+# Measure the agent's loop beside bare requests to the same model, and 200 chats at once
+bench-agent *ARGUMENTS:
+    cargo build --quiet --profile dist --package gongfu
+    {{ python }} scripts/bench_agent.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
+
 # Measure what a run costs by the number of files that it changes; `--before BIN` compares with another gongfu
 bench-changes *ARGUMENTS:
     cargo build --quiet --profile dist --package gongfu
@@ -486,6 +491,10 @@ environments *ARGUMENTS: programs
     {{ python }} scripts/company_index.py --gongfu target/debug/gongfu
     {{ python }} scripts/environments.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Run the scripts of the built-in skills on ordinary and on hostile input
+test-skills:
+    {{ python }} scripts/test_skills.py
+
 # Check the tables of modules and packages; of packages that are named, what the configured index has
 check-modules *PACKAGES:
     python3 scripts/module_table.py check {{ PACKAGES }}
@@ -506,7 +515,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -139,6 +139,8 @@ class Request:
     sent: Sent
     fault: str
     at: float
+    # The time after its last piece.
+    ended: float = 0.0
     # True once an answer went out whole.
     is_answered: bool = False
 
@@ -186,6 +188,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
 
     def do_POST(self) -> None:
+        arrived = time.monotonic()
         data = self.rfile.read(min(int(self.headers.get("content-length") or 0), MAX_REQUEST))
         path = urlsplit(self.path).path
         wire = next((wire for wire in WIRES if path.endswith(wire.path)), None)
@@ -201,7 +204,7 @@ class Handler(BaseHTTPRequestHandler):
             sent.problem = f"the request can't be read: {error!r}"
         with run.lock:
             fault, reply = ("none", Reply()) if sent.problem else run.decide(sent)
-            request = Request(wire.name, body, key, sent, fault, time.monotonic())
+            request = Request(wire.name, body, key, sent, fault, arrived)
             run.requests.append(request)
             number = len(run.requests)
             if sent.problem:
@@ -279,6 +282,7 @@ class Handler(BaseHTTPRequestHandler):
             for part in [bytes([byte]) for byte in piece] if fault == "bytes" else [piece]:
                 self.chunk(part)
         self.wfile.write(b"0\r\n\r\n")
+        request.ended = time.monotonic()
 
     def chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))

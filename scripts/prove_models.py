@@ -40,7 +40,7 @@ from faulty_model import SCENARIOS, FaultyModel, Run, Scenario, Turn
 from scripted_wires import INPUT_TOKENS, OUTPUT_TOKENS, Json
 
 ATTEMPTS, STEPS = 3, 6
-SETTINGS = f"[models]\nattempts = {ATTEMPTS}\nstall_seconds = 2\nlongest_wait_seconds = 1\n"
+SETTINGS = f"[models]\nattempts = {ATTEMPTS}\nstall_seconds = 2\nanswer_seconds = 14\nlongest_wait_seconds = 1\n"
 # The longest that a chat may take, in seconds: three attempts that stall, the waits between them, and a busy machine.
 LIMIT = 25.0
 KEY = "sk-proof-4f1c9b7ae2d84f60"
@@ -130,7 +130,7 @@ def cases() -> list[Case]:
         Case("no-end for ever", [Turn(TEXT, faults=["no-end"] * 9)], TEXT, r"end", (1, ATTEMPTS)),
         Case("bytes", [Turn(TEXT, faults=["bytes"])], TEXT),
         Case("slow", [Turn(TEXT * 3, faults=["slow"])], TEXT * 3),
-        Case("pings", [Turn(TEXT, faults=["pings"] * 9)], reason=r"nothing|time|stall", requests=(1, ATTEMPTS)),
+        Case("pings", [Turn(TEXT, faults=["pings"] * 9)], reason=r"within", requests=(1, ATTEMPTS)),
         Case("faults around a call", late, DONE, requests=(4, 4), calls=["ok"]),
         Case("lost after a call", lost, reason=r"end", requests=(1 + ATTEMPTS, 1 + ATTEMPTS)),
         Case("cut in a call", [Turn(calls=[LOAD], faults=["cut"]), done], DONE, requests=(3, 3), calls=["ok"]),
@@ -147,10 +147,10 @@ def cases() -> list[Case]:
         Case("broken block", [Turn("```action\n{tool: skill_load}\n```"), load, done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("claims a result", [Turn("Result of `skill_list`: there are 99 skills.")], "Result of `skill_list`: there are 99 skills."),
         Case("claims it after a call", [Turn(forged), Turn(DONE, expect={"last": ["Look out of the window."], "not_answer": ["FORGED"], "not_last": ["FORGED"]})], DONE, requests=(2, 2), calls=["ok"]),
-        Case("no such tool", [Turn(calls=[{**LOAD, "tool": "skill_lod"}]), Turn(calls=[LOAD], expect={"last": ["skill_load"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
+        Case("no such tool", [Turn(calls=[{**LOAD, "tool": "skills_load"}]), Turn(calls=[LOAD], expect={"last": ["skill_load"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("odd name of a tool", [Turn(calls=[{**LOAD, "tool": "functions.skill_load"}]), load, done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("wrong arguments", [Turn(calls=[{"tool": "skill_load", "params": {"name": "weather"}}]), Turn(calls=[LOAD], expect={"last": ["skill_name"]}), done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
-        Case("no such skill", [Turn(calls=[{"tool": "skill_load", "params": {"skill_name": "wether"}}]), Turn(calls=[LOAD], expect={"last": ["weather"]}), done], DONE, requests=(3, 3), calls=["failed", "ok"]),
+        Case("no such skill", [Turn(calls=[{"tool": "skill_load", "params": {"skill_name": "weathers"}}]), Turn(calls=[LOAD], expect={"last": ["weather"]}), done], DONE, requests=(3, 3), calls=["failed", "ok"]),
         Case("a person's operation", [Turn(calls=[{"tool": "approval/answer", "params": {}}]), Turn(DONE)], DONE, requests=(2, 2), calls=["invalid|refused"], is_fenced=True),
         Case("refused command", [Turn(calls=[{"tool": "skill_run", "params": {"skill_name": "weather", "command": "sudo id"}}]), Turn(DONE, expect={"last": ["sudo"]})], DONE, requests=(2, 2), calls=["refused"]),
     ]  # fmt: skip
@@ -191,6 +191,13 @@ class Proof:
             stdout, stderr = process.communicate()
         seconds = time.monotonic() - started
         return Outcome(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"), seconds, run, leaks(folder), folder)
+
+    def replay(self, folder: Path, session: str) -> Json:
+        """A session again, without a model: no variable names one."""
+        variables = {"PATH": os.environ["PATH"], "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home"), "GONGFU_STANDALONE": "1"}
+        command = [self.gongfu, "chat", "replay", session, "--json"]
+        done = subprocess.run(command, env=variables, cwd=folder / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
+        return json.loads(done.stdout) if done.stdout else {"entries": 0, "divergence": {"what": done.stderr}}
 
     def of(self, case: Case, wire: str) -> Outcome:
         return self.chat(Scenario(case.turns, prompt="How is the weather?", repeats=case.repeats), wire, case.is_fenced)
@@ -295,6 +302,36 @@ def check_traces(proof: Proof, pool: ThreadPoolExecutor) -> list[str]:
     return problems
 
 
+def check_replays(proof: Proof, outcomes: list[Outcome], pool: ThreadPoolExecutor) -> tuple[int, list[str]]:
+    """Each session runs again from its log, with nothing that answers, and is equal; a change is named."""
+
+    def replay(outcome: Outcome) -> list[str]:
+        session = outcome.answer.get("session")
+        if not session:
+            return [f"there is no session: {outcome.stdout[:200]}"]
+        equal = proof.replay(outcome.folder, session)
+        return [] if equal["divergence"] is None and equal["entries"] > 2 else [f"the replay differs: {equal}"]
+
+    known = [outcome for outcome in outcomes if outcome.code is not None]
+    problems = [problem for found in pool.map(replay, known) for problem in found]
+    loads = [outcome for outcome in known if any(call["status"] == "ok" for call in outcome.answer.get("tool_calls", []))]
+    # Planted: a skill is changed, then its description, then the answer of a model in the log.
+    home, session = loads[0].folder / "home", loads[0].answer["session"]
+    skill, [log] = home / "skills" / "weather" / "SKILL.md", home.rglob(f"*{session}*/*.jsonl")
+    for file, change, what in [
+        (skill, lambda text: text + "More.\n", "the skill `weather` was changed"),
+        (skill, lambda text: text.replace("description: ", "description: Not "), "the instructions differ"),
+        (log, lambda text: text.replace("The sun", "The moon"), "the model's answer in the log was changed"),
+    ]:
+        before = file.read_text()
+        file.write_text(change(before))
+        named = proof.replay(loads[0].folder, session)["divergence"] or {}
+        if what not in named.get("what", ""):
+            problems.append(f"{what}: {named}")
+        file.write_text(before)
+    return len(known), problems
+
+
 def rows(path: Path) -> list[str]:
     """What is wrong with the rows: 50 users, and orders of each."""
     if not path.is_file():
@@ -329,7 +366,7 @@ def main() -> int:
         print(f"planted: {'; '.join(problems) or 'seven wrong outcomes and a hang are noticed'}", flush=True)
         failed += bool(problems)
         print(f"{'fault':<24} {'wire':<10} exit requests  seconds  what the person sees")
-        with ThreadPoolExecutor(4 * (os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(8 * (os.cpu_count() or 1)) as pool:
             pairs = [(case, wire) for case in chosen for wire in case.wires]
             outcomes = [pool.submit(proof.of, *pair) for pair in pairs]
             for (case, wire), future in zip(pairs, outcomes):
@@ -339,10 +376,11 @@ def main() -> int:
                 print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
                 failed, hangs = failed + bool(problems), hangs + (outcome.code is None)
                 retries += len(outcome.run.requests) - len({request.sent.answers for request in outcome.run.requests})
-            problems = check_traces(proof, pool) if not options.only else []
+            replayed, again = check_replays(proof, [future.result() for future in outcomes], pool)
+            problems = again + (check_traces(proof, pool) if not options.only else [])
             print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
     took = time.monotonic() - started
-    print(f"prove-models: {len(pairs)} chats, {retries} retries, {hangs} hangs, {failed + len(problems)} failed, in {took:.0f} s")
+    print(f"prove-models: {len(pairs)} chats, {replayed} replays, {retries} retries, {hangs} hangs, {failed + len(problems)} failed, in {took:.0f} s")
     return 1 if failed or problems else 0
 
 

@@ -26,7 +26,7 @@ pub(crate) struct Calling<'a> {
 }
 
 /// The end of a call.
-pub(crate) struct Called {
+pub(crate) struct CallEnd {
     pub(crate) status: CallStatus,
     /// The result as the model sees it.
     pub(crate) text: String,
@@ -34,15 +34,24 @@ pub(crate) struct Called {
     pub(crate) skill: Option<String>,
 }
 
-impl Calling<'_> {
-    pub(crate) async fn run(self) -> Called {
+impl<'a> Calling<'a> {
+    /// The skill whose whole instructions the call asks for.
+    pub(crate) fn loaded_skill(&self) -> Option<&'a str> {
+        let call = self.call;
+        let is_whole = !PARTS.iter().any(|part| call.params.contains_key(*part));
+        let name = call.params.get("skill_name")?.as_str()?;
+        (call.tool == LOADS && is_whole).then_some(name)
+    }
+
+    pub(crate) async fn run(self) -> CallEnd {
         if let Some(problem) = &self.call.problem {
-            return Called {
+            return CallEnd {
                 status: CallStatus::Invalid,
                 text: problem.clone(),
                 skill: None,
             };
         }
+        let skill = self.loaded_skill();
         let request = Request {
             parent: Some(self.parent),
             events: self.events,
@@ -62,31 +71,26 @@ impl Calling<'_> {
                     CallStatus::Ok
                 };
                 let text = text(&result);
-                let skill = loaded_skill(self.call).filter(|_| status == CallStatus::Ok);
+                let skill = skill
+                    .filter(|_| status == CallStatus::Ok)
+                    .map(str::to_owned);
                 let text = match skill {
                     Some(_) => text,
                     None => capped(&text, self.limit),
                 };
-                Called {
+                CallEnd {
                     status,
                     text,
                     skill,
                 }
             }
-            Err(error) => Called {
+            Err(error) => CallEnd {
                 status: status(error.code()),
                 text: capped(&error.to_string(), self.limit),
                 skill: None,
             },
         }
     }
-}
-
-/// The skill whose whole instructions a call asks for.
-fn loaded_skill(call: &PlannedCall) -> Option<String> {
-    let is_whole = !PARTS.iter().any(|part| call.params.contains_key(*part));
-    let name = call.params.get("skill_name")?.as_str()?;
-    (call.tool == LOADS && is_whole).then(|| name.to_owned())
 }
 
 /// Returns true if the tool says that it failed, or the program that it ran did.

@@ -10,6 +10,7 @@ mod event;
 mod prompt;
 mod replay;
 mod session;
+mod span;
 mod store;
 mod surface;
 mod turn;

@@ -2,6 +2,7 @@
 
 mod kill;
 mod session;
+mod span;
 mod turn;
 
 use std::sync::{Arc, Mutex};
@@ -10,8 +11,8 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_core::agent::Entry;
 use gongfu_core::capability::Safety;
 use gongfu_core::port::{
-    Asked, ChatModel, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind, ModelEvents,
-    ModelRequest, RecordKey, Records as _, StopReason, Usage,
+    ChatModel, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind, ModelEvents,
+    ModelRequest, PendingAnswer, RecordKey, Records as _, StopReason, Usage,
 };
 use gongfu_hub::{Catalog, Quota, ToolError};
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
@@ -23,18 +24,18 @@ use crate::{Agent, AgentSettings, Models};
 
 const SKILL: &str = "---\nname: coldstart\ndescription: Set up a knowledge base.\nmetadata:\n  load-when: a knowledge base is to be set up\n---\n\nWrite `plan.md` first.\n";
 
-/// What a scripted model does at its n-th answer of a turn.
+/// The answer of a scripted model at its n-th message.
 type Script = Arc<dyn Fn(usize, &ModelRequest) -> Result<ModelAnswer, ModelError> + Send + Sync>;
 
 /// A model that follows a script; the number of an answer is that of the model's messages before it.
 #[derive(Clone)]
-struct Scripted {
+struct ScriptModel {
     script: Script,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
     calls_tools: bool,
 }
 
-impl Scripted {
+impl ScriptModel {
     fn new(
         script: impl Fn(usize, &ModelRequest) -> Result<ModelAnswer, ModelError> + Send + Sync + 'static,
     ) -> Self {
@@ -55,7 +56,7 @@ impl Scripted {
     }
 }
 
-impl ChatModel for Scripted {
+impl ChatModel for ScriptModel {
     fn name(&self) -> &'static str {
         "test/scripted"
     }
@@ -64,7 +65,11 @@ impl ChatModel for Scripted {
         self.calls_tools
     }
 
-    fn ask<'a>(&'a self, request: &'a ModelRequest, _events: &'a dyn ModelEvents) -> Asked<'a> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        _events: &'a dyn ModelEvents,
+    ) -> PendingAnswer<'a> {
         self.requests.lock().unwrap().push(request.clone());
         let is_answer = |message: &&Message| matches!(message, Message::Assistant { .. });
         let number = request.messages.iter().filter(is_answer).count();
@@ -72,7 +77,7 @@ impl ChatModel for Scripted {
     }
 }
 
-impl Models for Scripted {
+impl Models for ScriptModel {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
         match name {
             None => Ok(Arc::new(self.clone())),
@@ -135,16 +140,16 @@ struct World {
     space: Arc<MemorySpace>,
 }
 
-fn world(model: &Scripted) -> World {
+fn world(model: &ScriptModel) -> World {
     world_with(model, AgentSettings::default())
 }
 
-fn world_with(model: &Scripted, settings: AgentSettings) -> World {
+fn world_with(model: &ScriptModel, settings: AgentSettings) -> World {
     world_asking(model, settings, Safety::High)
 }
 
 /// A world where a person is asked from this level on.
-fn world_asking(model: &Scripted, settings: AgentSettings, asked_from: Safety) -> World {
+fn world_asking(model: &ScriptModel, settings: AgentSettings, asked_from: Safety) -> World {
     let space = Arc::new(MemorySpace::default());
     space
         .skills

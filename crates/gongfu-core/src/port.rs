@@ -38,8 +38,8 @@ pub use limited::SkillReach;
 pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
 pub use model::{
-    Asked, ChatModel, MAX_ANSWER, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind,
-    ModelEvents, ModelRequest, ModelRetry, ModelTool, StopReason, Usage,
+    ChatModel, MAX_ANSWER, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind,
+    ModelEvents, ModelRequest, ModelRetry, ModelTool, PendingAnswer, StopReason, Usage,
 };
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,

@@ -74,7 +74,7 @@ pub trait AgentEvents: Send + Sync {
 /// Events that nobody receives.
 impl AgentEvents for () {}
 
-/// What the person wants.
+/// The wish of the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatInput {
     /// An answer to this.

@@ -36,6 +36,18 @@ impl Lines {
         catalogue::write(&self.entries, self.others, budget, form)
     }
 
+    /// The first ones by name, with all others left out.
+    pub(crate) fn first_by_name(self, count: usize) -> Self {
+        let total = self.total();
+        let mut entries = self.entries;
+        entries.truncate(count);
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        Self {
+            others: total - entries.len(),
+            entries,
+        }
+    }
+
     /// Returns the number of skills in all.
     pub(crate) fn total(&self) -> usize {
         self.entries.len() + self.others

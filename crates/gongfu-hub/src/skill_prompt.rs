@@ -26,6 +26,10 @@ pub(crate) fn block(library: &Library, budget: usize) -> String {
         line: &line,
         more: &|count| format!("  … and {count} more: call skill_search"),
     };
+    // The most useful ones are chosen, and stand by name: uses change from run to run, and with them the instructions
+    // would, which a session's replay compares.
+    let shown = lines.catalogue(budget, &form).shown;
+    let lines = lines.first_by_name(shown);
     let catalogue = lines.catalogue(budget, &form);
     let mut text = format!(
         "# Skills\n\nWhen the request matches the purpose of a skill, load that skill first and follow it.\n\n\
@@ -34,7 +38,7 @@ pub(crate) fn block(library: &Library, budget: usize) -> String {
     );
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
     let mut enabled: Vec<&Skill> = enabled.map(AsRef::as_ref).collect();
-    library.sort_for_catalogue(&mut enabled);
+    enabled.sort_by_key(|skill| library.name_of(skill));
     let tasks = enabled.into_iter().filter_map(|skill| {
         let task = shelf::metadata(skill, LOAD_WHEN)?;
         Some(format!("  - {task}: {}", library.name_of(skill)))

@@ -13,8 +13,8 @@ use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Headers, ModelIden, ServiceTarget};
 use gongfu_core::port::{
-    Asked, ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelEvents, ModelRequest,
-    ModelRetry,
+    ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelEvents, ModelRequest, ModelRetry,
+    PendingAnswer,
 };
 use reqwest::Url;
 use reqwest::redirect::Policy;
@@ -127,7 +127,11 @@ impl ChatModel for Model {
         &self.name
     }
 
-    fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        events: &'a dyn ModelEvents,
+    ) -> PendingAnswer<'a> {
         Box::pin(async move {
             let attempts = AtomicU32::new(0);
             let asking = self.try_all(request, events, &attempts);

@@ -79,7 +79,7 @@ fn assistant(text: &str, calls: &[ModelCall], kind: ProviderKind) -> MessageCont
     let calls = calls.iter().map(|call| {
         ContentPart::ToolCall(ToolCall {
             call_id: id(&call.id, kind),
-            fn_name: call.name.clone(),
+            fn_name: tool_name(&call.name),
             fn_arguments: arguments(&call.arguments),
             thought_signatures: (!call.signatures.is_empty()).then(|| call.signatures.clone()),
         })
@@ -90,7 +90,7 @@ fn assistant(text: &str, calls: &[ModelCall], kind: ProviderKind) -> MessageCont
 fn results(group: &[Message], kind: ProviderKind) -> MessageContent {
     let responses = group.iter().filter_map(|message| match message {
         Message::Tool { id: of, name, text } => {
-            Some(ToolResponse::new(id(of, kind), text.as_str()).with_fn_name(name.as_str()))
+            Some(ToolResponse::new(id(of, kind), text.as_str()).with_fn_name(tool_name(name)))
         }
         _ => None,
     });
@@ -106,6 +106,21 @@ fn id(id: &str, kind: ProviderKind) -> String {
     id.chars()
         .map(|letter| if allowed(letter) { letter } else { '_' })
         .collect()
+}
+
+/// The name of a tool in a call. A model may have made up one that its provider refuses to read again.
+fn tool_name(name: &str) -> String {
+    const LONGEST: usize = 64;
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let letters = name.chars().take(LONGEST);
+    let name: String = letters
+        .map(|letter| if allowed(letter) { letter } else { '_' })
+        .collect();
+    if name.is_empty() {
+        "_".to_owned()
+    } else {
+        name
+    }
 }
 
 /// The arguments of a call. Every wire wants an object, also where the model wrote none.

@@ -26,6 +26,9 @@ use crate::log::{Log, LogReader};
 
 /// The folder of the records and logs with several segments.
 const FOLDER: &str = "records";
+/// The logs that stay open. Above it those of several segments are closed, of which there may be any number, such as
+/// one for each session of the agent.
+const MAX_OPEN: usize = 64;
 
 /// The records and logs of one owner, below a home.
 #[derive(Debug)]
@@ -130,6 +133,9 @@ impl FileRecords {
         work: impl FnOnce(&mut Log) -> io::Result<T>,
     ) -> Result<T, PortError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if logs.len() >= MAX_OPEN && !logs.contains_key(log) {
+            logs.retain(|key, _| !key.as_str().contains('/'));
+        }
         let log = logs.entry(log.clone()).or_insert_with(|| {
             let (folder, name) = self.place_of_log(log);
             Log::new(folder, name)

@@ -24,6 +24,7 @@ use gongfu_files::Mount;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 
+use crate::log::CommandKind;
 use crate::output::OutputArguments;
 
 pub(crate) use account::{
@@ -97,7 +98,7 @@ pub(crate) enum Command {
     /// Ask gongfu's own agent, which finds the skill, follows it and finishes the job
     ///
     /// It uses the same tools as your agents, through the same gate: what needs your approval asks you. A model is
-    /// `PROVIDER/NAME`; its key is in the variable of the provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY.
+    /// `PROVIDER/NAME`; its key is in the variable of the provider, such as `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
     #[command(alias = "ask")]
     Chat(ChatArguments),
     /// Serve skills to one MCP client over stdio
@@ -327,6 +328,15 @@ pub(crate) struct Common {
 }
 
 impl Command {
+    /// The kind of the command, for its log.
+    pub(crate) fn kind(&self) -> CommandKind {
+        match self {
+            Self::Mcp { .. } | Self::Serve { .. } | Self::Servers => CommandKind::Server,
+            Self::Chat(_) => CommandKind::Agent,
+            _ => CommandKind::Other,
+        }
+    }
+
     /// Returns true if it runs the servers of connections itself.
     pub(crate) fn is_standalone(&self) -> bool {
         match self {

@@ -178,6 +178,18 @@ const NO_IO: &[Ban] = &[
     ),
 ];
 
+/// The bans of a crate that reaches the world by ports alone.
+const PORTS_ALONE: &[Ban] = &[
+    Ban(&FILES, "it reaches files through a port of the core"),
+    Ban(&PROCESSES, NO_PROCESS),
+    Ban(&END, NO_END),
+    Ban(&CLOCK, NO_CLOCK),
+    Ban(&VARIABLES, NO_SETTING),
+    Ban(&SURROUNDINGS, NO_SETTING),
+    Ban(&THREADS, "it leaves threads to its caller"),
+    Ban(&NETWORK, "it reaches others through a port of the core"),
+];
+
 /// The bans of a crate that keeps things on disk.
 const STORE: &[Ban] = &[
     Ban(
@@ -229,28 +241,14 @@ const FENCES: &[(&str, &[Ban])] = &[
             Ban(&CLOCK, NO_CLOCK),
         ],
     ),
+    ("gongfu-agent", PORTS_ALONE),
     ("gongfu-attack", SANDBOX),
     ("gongfu-core", NO_IO),
     ("gongfu-docker", SANDBOX),
     ("gongfu-credentials", STORE),
     ("gongfu-environments", STORE),
     ("gongfu-files", ROOTED),
-    (
-        "gongfu-hub",
-        &[
-            Ban(&FILES, "the hub reaches files through a port of the core"),
-            Ban(&PROCESSES, NO_PROCESS),
-            Ban(&END, NO_END),
-            Ban(&CLOCK, NO_CLOCK),
-            Ban(&VARIABLES, NO_SETTING),
-            Ban(&SURROUNDINGS, NO_SETTING),
-            Ban(&THREADS, "the hub leaves threads to its caller"),
-            Ban(
-                &NETWORK,
-                "the hub reaches others through a port of the core",
-            ),
-        ],
-    ),
+    ("gongfu-hub", PORTS_ALONE),
     ("gongfu-library", STORE),
     (
         "gongfu-llm",

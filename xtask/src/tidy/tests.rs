@@ -633,17 +633,7 @@ fn model_belongs_to_the_driver() {
     let mut tree = good();
     put(
         &mut tree,
-        "crates/gongfu-hub/src/lib.rs",
-        "//! The hub.\n\nmod catalog;\nmod dialect;\nmod agent;\n",
-    );
-    put(
-        &mut tree,
-        "crates/gongfu-hub/src/agent.rs",
-        "//! Drives.\n\nmod driver;\n",
-    );
-    put(
-        &mut tree,
-        "crates/gongfu-hub/src/agent/driver.rs",
+        "crates/gongfu-agent/src/lib.rs",
         "//! Drives.\n\nuse gongfu_core::port::ChatModel;\n",
     );
     assert_eq!(report(&tree), "");

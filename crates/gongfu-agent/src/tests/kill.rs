@@ -32,7 +32,7 @@ fn endless() -> Vec<ModelAnswer> {
 async fn turn_that_is_killed_after_any_entry_continues_to_the_same_end() {
     let scenarios: [(Answers, usize); 3] = [(scenario, 4), (fenced, 2), (endless, 6)];
     for (answers, calls) in scenarios {
-        let model = Scripted::saying(answers());
+        let model = ScriptModel::saying(answers());
         let whole = world(&model);
         let expected = whole.say(None, "go").await.unwrap();
         assert_eq!(expected.tool_calls.len(), calls);
@@ -74,8 +74,8 @@ fn write(world: &World, session: &str, lines: &[Vec<u8>]) {
 }
 
 #[tokio::test]
-async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
-    let model = Scripted::saying(scenario());
+async fn line_that_is_cut_is_left_out_and_a_lost_entry_noticed() {
+    let model = ScriptModel::saying(scenario());
     let whole = world(&model);
     let id = whole.say(None, "go").await.unwrap().session;
     let lines = whole.log(&id);
@@ -96,7 +96,20 @@ async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
     write(&killed, &id, &damaged);
     let error = killed.resume(&id).await.unwrap_err();
     assert_eq!(error.code(), gongfu_hub::ErrorCode::SessionInvalid);
-    assert!(error.to_string().contains("line 4"), "{error}");
+    assert!(
+        error.to_string().contains("entry 4 follows where entry 3"),
+        "{error}"
+    );
+
+    // Written again after the line that was cut, it is whole.
+    let mut mended = torn.clone();
+    mended.extend_from_slice(&lines[5..7]);
+    let killed = world(&model);
+    write(&killed, &id, &mended);
+    assert_eq!(
+        killed.resume(&id).await.unwrap().reply,
+        "The plan is written."
+    );
 
     let killed = world(&model);
     let mut missing = lines.clone();
@@ -108,11 +121,11 @@ async fn last_line_that_is_cut_is_left_out_and_any_other_one_refused() {
 
 #[tokio::test]
 async fn turn_that_another_one_took_over_stops() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let world = Arc::new(world(&model));
     let other = Arc::clone(&world);
     // While the model answers, something else writes itself into the record.
-    let taking = Scripted::new(move |number, _| {
+    let taking = ScriptModel::new(move |number, _| {
         let prefix = RecordKey::new("session").unwrap();
         let (key, record) = now(other.space.records.list(&prefix)).unwrap().remove(0);
         let mut info: Value = serde_json::from_slice(&record.value).unwrap();

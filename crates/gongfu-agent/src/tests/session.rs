@@ -26,7 +26,7 @@ fn edit(world: &World, id: &str, change: impl Fn(&str) -> String) -> String {
 
 #[tokio::test]
 async fn replay_is_equal_and_asks_no_model() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let id = world.say(None, "go").await.unwrap().session;
     world.say(Some(&id), "and more").await.unwrap();
@@ -39,7 +39,7 @@ async fn replay_is_equal_and_asks_no_model() {
 
 #[tokio::test]
 async fn replay_names_the_first_difference() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let id = world.say(None, "go").await.unwrap().session;
 
@@ -104,7 +104,7 @@ async fn replay_names_the_first_difference() {
 
 #[tokio::test]
 async fn fork_continues_from_an_entry() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let first = world.say(None, "go").await.unwrap();
     let fork = SessionFork {

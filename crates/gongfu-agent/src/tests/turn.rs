@@ -10,7 +10,7 @@ use super::*;
 
 #[tokio::test]
 async fn skill_is_loaded_then_followed() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let result = world.say(None, "Set up a knowledge base.").await.unwrap();
     assert_eq!(result.reply, "The plan is written.");
@@ -54,7 +54,7 @@ async fn skill_is_loaded_then_followed() {
 
 #[tokio::test]
 async fn instructions_name_rules_skills_and_tasks() {
-    let model = Scripted::saying(vec![say("ok")]);
+    let model = ScriptModel::saying(vec![say("ok")]);
     world(&model).say(None, "Hello").await.unwrap();
     let request = &model.requests()[0];
     insta::assert_snapshot!("instructions", request.system);
@@ -68,7 +68,7 @@ async fn instructions_name_rules_skills_and_tasks() {
         "{names:?}"
     );
     // For a model that can't call tools, they stand in the text.
-    let mut model = Scripted::saying(vec![say("ok")]);
+    let mut model = ScriptModel::saying(vec![say("ok")]);
     model.calls_tools = false;
     world(&model).say(None, "Hello").await.unwrap();
     let request = &model.requests()[0];
@@ -83,7 +83,7 @@ async fn instructions_name_rules_skills_and_tasks() {
 
 #[tokio::test]
 async fn wrong_calls_become_observations() {
-    let model = Scripted::saying(vec![
+    let model = ScriptModel::saying(vec![
         call(&[("skill_lode", json!({}))]), // typos: ignore
         call(&[("skill_load", json!({ "name": "coldstart" }))]),
         call(&[("skill_load", json!({ "skill_name": "nothing" }))]),
@@ -111,7 +111,7 @@ async fn wrong_calls_become_observations() {
 
 #[tokio::test]
 async fn what_a_person_must_allow_is_refused_with_nobody_there() {
-    let model = Scripted::saying(vec![
+    let model = ScriptModel::saying(vec![
         call(&[("file_write", json!({ "path": "x.md", "content": "x" }))]),
         call(&[("approve", json!({}))]),
         say("I may not."),
@@ -136,7 +136,7 @@ async fn long_results_are_cut_and_instructions_never() {
         "---\nname: coldstart\ndescription: x\n---\n{}",
         "word ".repeat(2_000)
     );
-    let model = Scripted::saying(vec![
+    let model = ScriptModel::saying(vec![
         call(&[
             ("skill_load", json!({ "skill_name": "coldstart" })),
             (
@@ -174,7 +174,7 @@ async fn long_results_are_cut_and_instructions_never() {
 #[tokio::test]
 async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
     let failures = Arc::new(Mutex::new(1));
-    let model = Scripted::new(move |number, _| {
+    let model = ScriptModel::new(move |number, _| {
         let mut left = failures.lock().unwrap();
         if number == 1 && *left > 0 {
             *left -= 1;
@@ -209,7 +209,7 @@ async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
 
 #[tokio::test]
 async fn unknown_model_unknown_session_and_bad_prompts_are_refused() {
-    let model = Scripted::saying(vec![say("ok")]);
+    let model = ScriptModel::saying(vec![say("ok")]);
     let world = world(&model);
     let request = ChatRequest {
         model: Some("x/y".to_owned()),
@@ -236,7 +236,7 @@ impl ChatModel for Silent {
         "test/silent"
     }
 
-    fn ask<'a>(&'a self, _: &'a ModelRequest, _: &'a dyn ModelEvents) -> Asked<'a> {
+    fn ask<'a>(&'a self, _: &'a ModelRequest, _: &'a dyn ModelEvents) -> PendingAnswer<'a> {
         Box::pin(std::future::pending())
     }
 }
@@ -253,7 +253,7 @@ impl Models for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn stopped_turn_ends_and_the_session_continues() {
-    let model = Scripted::saying(vec![say("unused"), say("fine")]);
+    let model = ScriptModel::saying(vec![say("unused"), say("fine")]);
     let world = world(&model);
     let silent = Agent::new(
         Arc::clone(&world.agent.catalog),
@@ -288,7 +288,7 @@ async fn stopped_turn_ends_and_the_session_continues() {
 
 #[tokio::test]
 async fn history_comes_before_a_prompt_and_a_session_that_is_not_kept_leaves_nothing() {
-    let model = Scripted::new(|_, _| Ok(say("ok")));
+    let model = ScriptModel::new(|_, _| Ok(say("ok")));
     let world = world(&model);
     let request = ChatRequest {
         history: vec![
@@ -318,7 +318,7 @@ async fn history_comes_before_a_prompt_and_a_session_that_is_not_kept_leaves_not
 
 #[tokio::test]
 async fn used_up_tokens_are_an_error_that_says_so() {
-    let model = Scripted::saying(scenario());
+    let model = ScriptModel::saying(scenario());
     let mut settings = AgentSettings::default();
     settings.limits.session_tokens = Some(20);
     let world = world_with(&model, settings);

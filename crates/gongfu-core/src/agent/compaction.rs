@@ -40,7 +40,7 @@ fn last_prompt(messages: &[Message]) -> usize {
     messages.iter().rposition(is_user).unwrap_or(0)
 }
 
-/// What a summary is made of.
+/// The material of a summary.
 pub(super) struct Facts<'a> {
     pub(super) turns: &'a [TurnRecord],
     pub(super) is_open: bool,

@@ -17,7 +17,7 @@ pub struct FencedCall {
     pub tool: String,
     /// The arguments.
     pub params: Map<String, Value>,
-    /// What is wrong with the block, for the model.
+    /// The fault of the block, for the model.
     pub problem: Option<String>,
 }
 
@@ -92,7 +92,7 @@ fn call(content: &str, is_closed: bool) -> FencedCall {
     let form = r#"write {"tool": "NAME", "params": {…}} between ```action and ```"#;
     let block = match serde_json::from_str::<Value>(content.trim()) {
         Ok(Value::Object(block)) => block,
-        Ok(_) => return wrong("", format!("the action block is no JSON object: {form}")),
+        Ok(_) => return wrong("", format!("the action block is not a JSON object: {form}")),
         Err(_) if !is_closed => {
             return wrong("", format!("the action block doesn't end: {form}"));
         }
@@ -117,7 +117,7 @@ fn call(content: &str, is_closed: bool) -> FencedCall {
             params: params.clone(),
             problem: None,
         },
-        Some(_) => wrong(tool, format!("`params` is no JSON object: {form}")),
+        Some(_) => wrong(tool, format!("`params` is not a JSON object: {form}")),
     }
 }
 

@@ -16,7 +16,7 @@ pub struct PlannedCall {
     pub tool: String,
     /// The arguments.
     pub params: Map<String, Value>,
-    /// What is wrong with the call, for the model; it isn't made then.
+    /// The fault of the call, for the model; it isn't made then.
     pub problem: Option<String>,
     /// True if it stands in the text, and its result goes into a message of its own.
     pub is_fenced: bool,
@@ -63,7 +63,7 @@ fn native(call: &ModelCall, is_cut: bool) -> PlannedCall {
             (Map::new(), Some(problem.to_owned()))
         }
         _ => {
-            let problem = "not called: the arguments are no JSON object; write them as one";
+            let problem = "not called: the arguments are not a JSON object; write them as one";
             (Map::new(), Some(problem.to_owned()))
         }
     };

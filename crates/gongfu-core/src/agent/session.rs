@@ -1,28 +1,24 @@
 //! The state of a session: a fold over its log.
 
+mod reply;
+mod request;
+
 use std::fmt::Write as _;
 
+use self::reply::reply;
 use super::compaction::{self, Facts};
-use super::entry::{CallStatus, End, Entry, EntryEvent, FORMAT, LoggedDigest};
+use super::entry::{CallStatus, End, Entry, EntryEvent, FORMAT};
 use super::fence;
 use super::limits::AgentLimits;
 use super::observation::clipped;
 use super::plan::{PlannedCall, plan};
 use super::record::{CallRecord, LoadedSkill, TurnRecord};
-use crate::port::{Message, ModelAnswer, ModelError, ModelRequest, ModelTool, StopReason, Usage};
+use crate::port::{Message, ModelAnswer, ModelError, Usage};
 
 /// The characters of a result in the trace of a turn.
 const MAX_TRACED: usize = 500;
-/// Asks for the answer when the steps are used up.
-const LAST_STEP: &str = "You have used all steps of this turn. Don't call any tool now: answer with what you have, \
-    and say what isn't finished.";
-/// Stands for the reply of a model that calls tools even then.
-const NO_ANSWER: &str = "I reached the limit of steps before I could answer. What was done is in the calls above; \
-    the rest isn't finished.";
-/// Follows a reply whose end is missing.
-const CUT: &str = "[The answer ends here: it reached the longest answer of the model.]";
 
-/// What must be done now.
+/// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Nothing until the person says something.
@@ -406,7 +402,7 @@ impl Session {
         Some(())
     }
 
-    /// What must be done now.
+    /// The next thing to do.
     ///
     /// The request that an answer would follow takes about `request_tokens`.
     pub fn next(&self, request_tokens: u64) -> Effect {
@@ -457,96 +453,6 @@ impl Session {
             through,
             summary: facts.summary(),
         })
-    }
-
-    /// About how many tokens the request takes that the model is sent now, beside instructions and tools.
-    pub fn tokens(&self) -> u64 {
-        const BYTES_PER_TOKEN: usize = 4;
-        let (from, summary) = self
-            .compacted
-            .as_ref()
-            .map_or((0, 0), |(through, summary)| {
-                let skills = self.skills.iter().filter(|skill| skill.at < *through);
-                let skills = skills.map(|skill| skill.text.len()).sum::<usize>();
-                (*through, summary.len() + skills)
-            });
-        let messages = self
-            .messages
-            .iter()
-            .skip(from)
-            .map(|message| match message {
-                Message::User { text } | Message::Tool { text, .. } => text.len(),
-                Message::Assistant { text, calls } => {
-                    let calls = calls.iter().map(|call| call.arguments.to_string().len());
-                    text.len() + calls.sum::<usize>()
-                }
-            });
-        let bytes = summary + messages.sum::<usize>();
-        u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
-    }
-
-    /// The request that the model is sent now.
-    pub fn request(&self, system: &str, tools: &[ModelTool], last: bool) -> ModelRequest {
-        let mut messages = Vec::new();
-        let mut from = 0;
-        if let Some((through, summary)) = &self.compacted {
-            from = *through;
-            let skills = self.skills.iter().filter(|skill| skill.at < from);
-            messages.push(Message::User {
-                text: compaction::message(summary, skills),
-            });
-        }
-        messages.extend(self.messages.iter().skip(from).cloned());
-        if last {
-            messages.push(Message::User {
-                text: LAST_STEP.to_owned(),
-            });
-        }
-        ModelRequest {
-            system: system.to_owned(),
-            messages,
-            tools: tools.to_vec(),
-            ..ModelRequest::default()
-        }
-    }
-
-    /// The event that the model is asked with a request.
-    pub fn asking(model: &str, request: &ModelRequest, last: bool) -> EntryEvent {
-        EntryEvent::Asking {
-            model: model.to_owned(),
-            last,
-            system: LoggedDigest::of(&request.system),
-            tools: LoggedDigest::of_json(&request.tools),
-            request: LoggedDigest::of_json(request),
-        }
-    }
-}
-
-/// The reply to the person that a last answer is.
-fn reply(text: &str, answer: &ModelAnswer, last: bool, wants_calls: bool) -> (String, End) {
-    let text = text.trim();
-    match answer.stop {
-        StopReason::Length => (
-            format!("{text}\n\n{CUT}").trim_start().to_owned(),
-            End::Length,
-        ),
-        StopReason::Filter => {
-            let note = "[The provider's filter stopped the answer.]";
-            (
-                format!("{text}\n\n{note}").trim_start().to_owned(),
-                End::Filter,
-            )
-        }
-        StopReason::End | StopReason::Calls if last => {
-            let is_call = wants_calls && text.starts_with("```action");
-            let text = if text.is_empty() || is_call {
-                NO_ANSWER
-            } else {
-                text
-            };
-            (text.to_owned(), End::Steps)
-        }
-        StopReason::End | StopReason::Calls => (text.to_owned(), End::Answered),
     }
 }
 

@@ -25,11 +25,16 @@ pub trait ChatModel: Send + Sync {
     }
 
     /// Asks for the next message.
-    fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a>;
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        events: &'a dyn ModelEvents,
+    ) -> PendingAnswer<'a>;
 }
 
 /// The answer of a model, in the future.
-pub type Asked<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
+pub type PendingAnswer<'a> =
+    Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
 
 /// Receives what happens while a model answers. Must not block.
 pub trait ModelEvents: Send + Sync {
@@ -192,7 +197,7 @@ impl std::ops::AddAssign for Usage {
 pub struct ModelError {
     /// Its kind.
     pub kind: ModelErrorKind,
-    /// What is wrong, for people: without the key, and without the request.
+    /// The fault, for people: without the key, and without the request.
     pub message: String,
     /// The attempts that were made.
     pub attempts: u32,

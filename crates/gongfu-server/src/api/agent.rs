@@ -70,7 +70,7 @@ pub(super) const TURN_REFUSALS: &[Refusal] = &[
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentChat {
-    /// What the person wants; missing with `resume`.
+    /// The wish of the person; missing with `resume`.
     #[schemars(length(min = 1, max = 262_144), extend("example" = "Which skills are there?"))]
     prompt: Option<String>,
     /// The session to continue; missing for a new one.

@@ -31,7 +31,7 @@ const SESSION_HEADER: &str = "X-Gongfu-Session";
 /// Asks for a new session that is kept.
 const NEW_SESSION: &str = "new";
 
-/// A request for a chat completion. What only tunes a model, such as `temperature` and `max_tokens`, is for the settings of
+/// A request for a chat completion. Whatever only tunes a model, such as `temperature` and `max_tokens`, is for the settings of
 /// gongfu and ignored here.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CompletionRequest {
@@ -43,7 +43,7 @@ struct CompletionRequest {
     messages: Vec<RequestMessage>,
     /// True for an answer in pieces.
     stream: Option<bool>,
-    /// What the pieces have.
+    /// The options of the pieces.
     stream_options: Option<StreamOptions>,
     /// `session` continues a session by its id, or with `new` starts one that is kept.
     metadata: Option<Map<String, Value>>,
@@ -190,7 +190,7 @@ impl Endpoint for ChatCompletion {
     }
 }
 
-/// What the pieces of an answer have in common.
+/// The members that all pieces of an answer have in common.
 struct Head {
     id: String,
     created: i64,

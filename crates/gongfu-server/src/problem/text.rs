@@ -95,11 +95,7 @@ impl Problem {
                 "this server takes no passwords",
                 "sign in by the company's provider at /login",
             ),
-            Self::AgentOff => with(
-                "AGENT_OFF",
-                "this server's agent isn't for its users: it would ask the operator's models",
-                "an operator allows it: gongfu config set agent.accounts true, and a restart of the server",
-            ),
+            Self::AgentOff => agent_off(),
             Self::NotFound(what) => with(
                 "NOT_FOUND",
                 &format!("there is no such {what}"),
@@ -192,6 +188,19 @@ impl Problem {
                 "internal error; see the server's log".to_owned(),
             ),
         }
+    }
+}
+
+/// The code and the words about an agent that isn't for users.
+fn agent_off() -> Words {
+    Words {
+        code: "AGENT_OFF",
+        detail: "this server's agent isn't for its users: it would ask the operator's models"
+            .to_owned(),
+        hint: Some(
+            "an operator allows it: gongfu config set agent.accounts true, and a restart of the server"
+                .to_owned(),
+        ),
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_agent::Models;
-use gongfu_core::port::{Asked, ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest};
+use gongfu_core::port::{
+    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer,
+};
 use gongfu_llm::{Key, Limits, Provider, ProviderKind, Settings};
 
 use crate::config::ModelSection;
@@ -44,6 +46,7 @@ impl ConfiguredModels {
         let limits = Limits {
             first_byte_timeout: stall,
             read_timeout: stall,
+            total_timeout: seconds(section.answer_seconds),
             attempts: section.attempts.max(1),
             longest_wait: seconds(section.longest_wait_seconds),
             ..Limits::default()
@@ -102,8 +105,9 @@ fn provider(
             names.find_map(|name| variables.keys.get(name).cloned())
         }),
     };
-    let is_usable =
-        key.is_some() || base_url.is_some() || known.is_some_and(|known| known.is_local());
+    let is_usable = key.is_some()
+        || base_url.is_some()
+        || known.is_some_and(gongfu_llm::KnownProvider::is_local);
     Ok(is_usable.then(|| Provider {
         name: name.to_owned(),
         kind,
@@ -149,7 +153,11 @@ impl ChatModel for WithoutTools {
         false
     }
 
-    fn ask<'a>(&'a self, request: &'a ModelRequest, events: &'a dyn ModelEvents) -> Asked<'a> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        events: &'a dyn ModelEvents,
+    ) -> PendingAnswer<'a> {
         self.0.ask(request, events)
     }
 }

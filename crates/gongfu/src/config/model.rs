@@ -26,9 +26,13 @@ pub(crate) struct ModelSection {
     /// The attempts of a request in all.
     #[schemars(range(min = 1))]
     pub(crate) attempts: u32,
-    /// The seconds without any piece of an answer after which an attempt ends.
+    /// The seconds without anything from the provider after which an attempt ends.
     #[schemars(range(min = 1))]
     pub(crate) stall_seconds: u32,
+    /// The seconds that a whole request may take: all attempts, the waits between them, and a provider that gives signs
+    /// of life without an answer.
+    #[schemars(range(min = 1))]
+    pub(crate) answer_seconds: u32,
     /// The longest wait between two attempts, in seconds, whatever the provider asks for.
     #[schemars(range(min = 1))]
     pub(crate) longest_wait_seconds: u32,
@@ -45,6 +49,7 @@ impl Default for ModelSection {
             without_tools: Vec::new(),
             attempts: 4,
             stall_seconds: 120,
+            answer_seconds: 900,
             longest_wait_seconds: 60,
         }
     }

@@ -10,6 +10,9 @@ mod accounts;
 mod agent_context;
 #[cfg(test)]
 mod approve;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod built_in;
 #[cfg(test)]
 mod catalogue;
 #[cfg(test)]

@@ -57,14 +57,17 @@ fn broken_blocks_say_what_is_wrong() {
             "```action\n{\"tool\": \"a\",}\n```",
             "the action block isn't valid JSON",
         ),
-        ("```action\n[1]\n```", "the action block is no JSON object"),
+        (
+            "```action\n[1]\n```",
+            "the action block is not a JSON object",
+        ),
         (
             "```action\n{\"params\": {}}\n```",
             "the action block has no `tool`",
         ),
         (
             "```action\n{\"tool\": \"a\", \"params\": [1]}\n```",
-            "`params` is no JSON object",
+            "`params` is not a JSON object",
         ),
         ("```action\n```", "the action block isn't valid JSON"),
     ] {

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::reply::{CUT, NO_ANSWER};
 use super::*;
-use crate::agent::{CallStatus, with_unique_ids};
-use crate::port::{ModelCall, ModelErrorKind};
+use crate::agent::{CallStatus, LoggedDigest, with_unique_ids};
+use crate::port::{ModelCall, ModelErrorKind, StopReason};
 
 /// A session that is driven without a model: each event becomes an entry.
 #[derive(Default)]

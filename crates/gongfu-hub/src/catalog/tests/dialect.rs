@@ -229,17 +229,29 @@ fn read_skill_takes_names_and_nothing_else() {
         assert_eq!(said(name), format!("!Error: Skill '{name}' not found."));
     }
     assert!(said("off").starts_with("!Error: the skill `off` is disabled"));
-    let underscored = over(&[(
-        "lib/a",
-        "test_data_factory",
-        &[("SKILL.md", DOCUMENT.as_bytes())],
-    )]);
-    for name in ["test_data_factory", "test-data-factory"] {
+    // The source calls its skills by names with `_`, the format by names with `-`: either finds the skill.
+    for called in ["test_data_factory", "data-analysis"] {
+        let skills = over(&[("lib/a", called, &[("SKILL.md", DOCUMENT.as_bytes())])]);
+        for name in [called.replace('-', "_"), called.replace('_', "-")] {
+            let name = json!({ "skill_name": name });
+            let answer = call_in(&skills, profile("read_skill"), "read_skill", name).unwrap();
+            assert!(shown(&answer).starts_with("# PDF"), "{called}");
+        }
+    }
+    // Where both exist, each name means its own skill.
+    let other = DOCUMENT.replace("# PDF", "# Other");
+    let both = over(&[
+        (
+            "lib/a",
+            "data-analysis",
+            &[("SKILL.md", DOCUMENT.as_bytes())],
+        ),
+        ("lib/b", "data_analysis", &[("SKILL.md", other.as_bytes())]),
+    ]);
+    for (name, start) in [("data-analysis", "# PDF"), ("data_analysis", "# Other")] {
         let name = json!({ "skill_name": name });
-        assert!(
-            shown(&call_in(&underscored, profile("read_skill"), "read_skill", name).unwrap())
-                .starts_with("# PDF")
-        );
+        let answer = call_in(&both, profile("read_skill"), "read_skill", name).unwrap();
+        assert!(shown(&answer).starts_with(start), "{start}");
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Chunks {
     turn: RunningTurn,
     head: Head,
     has_usage: bool,
-    text: Streamed,
+    text: StreamText,
     has_begun: bool,
     is_over: bool,
 }
@@ -36,7 +36,7 @@ impl Chunks {
             turn,
             head,
             has_usage,
-            text: Streamed::default(),
+            text: StreamText::default(),
             has_begun: false,
             is_over: false,
         }
@@ -178,22 +178,31 @@ impl EventSource for Chunks {
 
 /// The text of a stream so far.
 #[derive(Default)]
-struct Streamed {
-    /// The running answer, or the last one: what of it went out.
+struct StreamText {
+    /// The running answer, or the last one, as far as it went out.
     answer: String,
     /// The start of a line that may open a block with a call.
     held: String,
-    /// True once a line of the answer opened such a block: the rest of it isn't for people.
-    is_hidden: bool,
+    line: Line,
     /// True after a whole answer.
     is_whole: bool,
     /// True once anything went out.
     has_begun: bool,
-    /// True if the last line that went out has more to come.
-    is_within_line: bool,
 }
 
-impl Streamed {
+/// The place of the next piece.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Line {
+    /// The start of a line, which may be held back.
+    #[default]
+    Start,
+    /// A line that goes out.
+    Within,
+    /// After a line that opened a block with a call: the rest of the answer isn't for people.
+    Hidden,
+}
+
+impl StreamText {
     /// Takes a piece of the running answer, and gives what goes out.
     fn push(&mut self, piece: &str) -> String {
         if self.is_whole {
@@ -201,29 +210,34 @@ impl Streamed {
         }
         let mut out = String::new();
         for part in piece.split_inclusive('\n') {
-            if self.is_hidden {
-                break;
-            }
-            if self.is_within_line {
-                out.push_str(part);
-                self.is_within_line = !part.ends_with('\n');
-                continue;
-            }
-            self.held.push_str(part);
             let is_whole = part.ends_with('\n');
-            if is_whole && opens_action(&self.held) {
-                self.is_hidden = true;
-                self.held.clear();
-            } else if is_whole || !may_open_block(&self.held) {
-                out.push_str(&std::mem::take(&mut self.held));
-                self.is_within_line = !is_whole;
+            let next = if is_whole { Line::Start } else { Line::Within };
+            match self.line {
+                Line::Hidden => break,
+                Line::Within => {
+                    out.push_str(part);
+                    self.line = next;
+                }
+                Line::Start => {
+                    self.held.push_str(part);
+                    if is_whole && opens_action(&self.held) {
+                        self.line = Line::Hidden;
+                        self.held.clear();
+                    } else if is_whole || !may_open_block(&self.held) {
+                        out.push_str(&std::mem::take(&mut self.held));
+                        self.line = next;
+                    }
+                }
             }
         }
         self.give(out)
     }
 
-    /// Notes that the answer is whole, and gives what was held back.
+    /// Notes that the answer is whole, and gives the text that was held back.
     fn end_answer(&mut self) -> String {
+        if self.is_whole {
+            self.start_answer();
+        }
         self.is_whole = true;
         let held = std::mem::take(&mut self.held);
         if opens_action(&held) {
@@ -246,20 +260,17 @@ impl Streamed {
         }
     }
 
-    /// What the text lacks of the reply.
+    /// The part of the reply that the text lacks.
     fn rest_of(&mut self, reply: &str) -> String {
-        let said = self.answer.trim_end();
-        let rest = match reply.trim_start().strip_prefix(said.trim_start()) {
-            Some(rest) => rest.trim_end().to_owned(),
-            None => {
-                self.start_answer();
-                reply.to_owned()
-            }
+        let gone = self.answer.trim();
+        let Some(rest) = reply.trim_start().strip_prefix(gone) else {
+            self.start_answer();
+            return self.give(reply.to_owned());
         };
-        // The end of the text needn't be there twice.
-        let gone = self.answer.len() - self.answer.trim_end().len();
-        let rest = if gone > 0 { rest.trim_start() } else { &rest };
-        self.give(rest.to_owned())
+        // The space at the end of the text needn't be there twice.
+        let has_space = self.answer.ends_with(char::is_whitespace);
+        let rest = if has_space { rest.trim_start() } else { rest };
+        self.give(rest.trim_end().to_owned())
     }
 
     fn start_answer(&mut self) {
@@ -274,9 +285,8 @@ impl Streamed {
         if text.is_empty() {
             return text;
         }
-        let is_first = self.answer.is_empty();
+        let is_parted = self.answer.is_empty() && self.has_begun;
         self.answer.push_str(&text);
-        let is_parted = is_first && self.has_begun;
         self.has_begun = true;
         if is_parted {
             format!("{BREAK}{text}")

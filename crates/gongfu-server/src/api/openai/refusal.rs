@@ -6,6 +6,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,17 +21,22 @@ const SHOULD_RETRY: &str = "x-should-retry";
 /// The code of a request that wasn't looked at.
 const RATE_LIMITED: &str = "RATE_LIMIT_EXCEEDED";
 
-/// A refusal.
-#[derive(Serialize)]
-pub(super) struct ErrorBody {
+/// Why a request is refused, in OpenAI's form. Programs branch on `code`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct ErrorBody {
+    /// The refusal.
     error: ErrorObject,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ErrorObject {
+    /// The reason and the way out, for people.
     message: String,
+    /// The kind, such as `invalid_request_error`.
     r#type: &'static str,
+    /// The field of the request that it is about.
     param: Option<String>,
+    /// The reason, for programs: upper-case words.
     code: String,
 }
 
@@ -71,18 +77,23 @@ fn kind(status: StatusCode) -> &'static str {
     }
 }
 
-/// The status that OpenAI's clients know for that: they send a 409 again, and know no 422.
-fn known_status(status: StatusCode, code: &str) -> StatusCode {
+/// Returns true for a path below `/v1`.
+pub(in super::super) fn is_for(path: &str) -> bool {
+    path.starts_with(PREFIX)
+}
+
+/// The status that OpenAI's clients know for that: they send a 409 again, and expect a 400 where others get a 422.
+pub(in super::super) fn known_status(status: u16, code: &str) -> u16 {
     match (status, code) {
-        (_, "MODEL_NOT_CONFIGURED") => StatusCode::NOT_FOUND,
-        (StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY, _) => StatusCode::BAD_REQUEST,
+        (_, "MODEL_NOT_CONFIGURED") => 404,
+        (409 | 422, _) => 400,
         (status, _) => status,
     }
 }
 
 /// Writes refusals of requests below `/v1` in OpenAI's form.
 pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
-    let is_known = request.uri().path().starts_with(PREFIX);
+    let is_known = is_for(request.uri().path());
     let response = next.run(request).await;
     let media_type = response.headers().get(CONTENT_TYPE);
     let is_problem = media_type.is_some_and(|kind| kind == "application/problem+json");
@@ -99,7 +110,8 @@ pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
     let param = param.filter(|field| !field.is_empty());
     let detail = text("detail").unwrap_or_default();
     let detail = detail.strip_prefix("request.").unwrap_or(detail);
-    parts.status = known_status(parts.status, code);
+    let status = known_status(parts.status.as_u16(), code);
+    parts.status = StatusCode::from_u16(status).unwrap_or(parts.status);
     let error = ErrorBody::new(parts.status, code, detail, text("hint"), param);
     let json = HeaderValue::from_static("application/json");
     parts.headers.insert(CONTENT_TYPE, json);

@@ -44,7 +44,7 @@ pub(super) enum Step {
 }
 
 /// A request as the agent got it.
-pub(super) struct Asked {
+pub(super) struct Inquiry {
     pub(super) input: ChatInput,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Asked {
 #[derive(Default)]
 pub(super) struct FakeAgent {
     steps: Mutex<VecDeque<Step>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<Inquiry>>,
     /// Told when a turn was cancelled.
     pub(super) cancelled: tokio::sync::Notify,
 }
@@ -69,7 +69,7 @@ impl FakeAgent {
     }
 
     /// The last request.
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn asked(&self) -> Inquiry {
         self.asked.lock().unwrap().pop().unwrap()
     }
 
@@ -97,7 +97,7 @@ impl ChatAgent for FakeAgent {
     fn chat(self: Arc<Self>, request: ChatRequest, person: &Actor) -> Answer<'_, ChatResult> {
         let ChatRequest { events, cancel, .. } = request;
         let id = request.session.clone().unwrap_or("s-new".to_owned());
-        self.asked.lock().unwrap().push(Asked {
+        self.asked.lock().unwrap().push(Inquiry {
             input: request.input,
             session: request.session,
             model: request.model.clone(),
@@ -224,7 +224,7 @@ impl TestServer {
         (server, token)
     }
 
-    async fn open(&self, path: &str, token: &str, body: &Value) -> Response {
+    pub(super) async fn open(&self, path: &str, token: &str, body: &Value) -> Response {
         let request = request("POST", path, token)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream");
@@ -351,7 +351,7 @@ async fn turn_is_told_by_events_in_order() {
     assert!(data["hint"].is_string());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn client_that_leaves_stops_the_turn() {
     let (server, token) = TestServer::with_ann();
     server.agent.will([Step::Text("a"), Step::Wait]);

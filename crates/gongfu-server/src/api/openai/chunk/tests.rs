@@ -1,10 +1,10 @@
 //! The text of a stream.
 
-use super::{AGAIN, Streamed};
+use super::{AGAIN, StreamText};
 
-/// What goes out for answers, each in pieces, and a reply.
+/// The text that goes out for answers, each in pieces, and a reply.
 fn streamed(answers: &[&[&str]], reply: &str) -> String {
-    let (mut text, mut out) = (Streamed::default(), String::new());
+    let (mut text, mut out) = (StreamText::default(), String::new());
     for pieces in answers {
         for piece in *pieces {
             out.push_str(&text.push(piece));
@@ -17,7 +17,7 @@ fn streamed(answers: &[&[&str]], reply: &str) -> String {
 
 #[test]
 fn text_goes_out_at_once_and_answers_are_parted() {
-    let mut text = Streamed::default();
+    let mut text = StreamText::default();
     assert_eq!(text.push("Hel"), "Hel");
     assert_eq!(text.push("lo\n"), "lo\n");
     assert_eq!(
@@ -60,7 +60,7 @@ fn calls_in_the_text_are_left_out_however_they_are_cut() {
 
 #[test]
 fn retry_says_so_only_where_text_went_out() {
-    let mut text = Streamed::default();
+    let mut text = StreamText::default();
     assert_eq!(text.retry(), "");
     assert_eq!(text.push("Hel"), "Hel");
     assert_eq!(text.retry(), AGAIN);
@@ -69,7 +69,7 @@ fn retry_says_so_only_where_text_went_out() {
     assert_eq!(text.retry(), "");
     assert_eq!(text.rest_of("Hello."), "");
 
-    let mut hidden = Streamed::default();
+    let mut hidden = StreamText::default();
     assert_eq!(hidden.push("```action\n{"), "");
     assert_eq!(hidden.retry(), "");
     assert_eq!(hidden.push("Hello."), "Hello.");

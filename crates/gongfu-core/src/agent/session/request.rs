@@ -1,0 +1,73 @@
+//! Requests to the model, made of the state of a session.
+
+use super::{Session, compaction};
+use crate::agent::entry::{EntryEvent, LoggedDigest};
+use crate::port::{Message, ModelRequest, ModelTool};
+
+/// Asks for the answer when the steps are used up.
+const LAST_STEP: &str = "You have used all steps of this turn. Don't call any tool now: answer with what you have, \
+    and say what isn't finished.";
+
+impl Session {
+    /// About how many tokens the request takes that the model is sent now, beside instructions and tools.
+    pub fn tokens(&self) -> u64 {
+        const BYTES_PER_TOKEN: usize = 4;
+        let (from, summary) = self
+            .compacted
+            .as_ref()
+            .map_or((0, 0), |(through, summary)| {
+                let skills = self.skills.iter().filter(|skill| skill.at < *through);
+                let skills = skills.map(|skill| skill.text.len()).sum::<usize>();
+                (*through, summary.len() + skills)
+            });
+        let messages = self
+            .messages
+            .iter()
+            .skip(from)
+            .map(|message| match message {
+                Message::User { text } | Message::Tool { text, .. } => text.len(),
+                Message::Assistant { text, calls } => {
+                    let calls = calls.iter().map(|call| call.arguments.to_string().len());
+                    text.len() + calls.sum::<usize>()
+                }
+            });
+        let bytes = summary + messages.sum::<usize>();
+        u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
+    }
+
+    /// The request that the model is sent now.
+    pub fn request(&self, system: &str, tools: &[ModelTool], last: bool) -> ModelRequest {
+        let mut messages = Vec::new();
+        let mut from = 0;
+        if let Some((through, summary)) = &self.compacted {
+            from = *through;
+            let skills = self.skills.iter().filter(|skill| skill.at < from);
+            messages.push(Message::User {
+                text: compaction::message(summary, skills),
+            });
+        }
+        messages.extend(self.messages.iter().skip(from).cloned());
+        if last {
+            messages.push(Message::User {
+                text: LAST_STEP.to_owned(),
+            });
+        }
+        ModelRequest {
+            system: system.to_owned(),
+            messages,
+            tools: tools.to_vec(),
+            ..ModelRequest::default()
+        }
+    }
+
+    /// The event that the model is asked with a request.
+    pub fn asking(model: &str, request: &ModelRequest, last: bool) -> EntryEvent {
+        EntryEvent::Asking {
+            model: model.to_owned(),
+            last,
+            system: LoggedDigest::of(&request.system),
+            tools: LoggedDigest::of_json(&request.tools),
+            request: LoggedDigest::of_json(request),
+        }
+    }
+}
