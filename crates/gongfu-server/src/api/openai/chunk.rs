@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::event_stream::{EventSource, KEEP_ALIVE, event};
 use super::super::turn::{RunningTurn, TurnEvent};
+use super::completion::{CompletionUsage, Head, TurnReport, finish_reason};
 use super::refusal::ErrorBody;
-use super::{CompletionUsage, Head, TurnReport, finish_reason};
 use crate::problem::Problem;
 
 /// Stands between an answer that broke off and the one that takes its place.
