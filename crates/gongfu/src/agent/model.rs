@@ -151,8 +151,9 @@ impl Models for ConfiguredModels {
     }
 
     fn names(&self) -> Vec<String> {
-        let default = self.settings.default_model.iter();
-        default.chain(self.names.keys()).cloned().collect()
+        let default = self.settings.default_model.as_ref();
+        let others = self.names.keys().filter(|name| Some(*name) != default);
+        default.into_iter().chain(others).cloned().collect()
     }
 }
 
