@@ -20,6 +20,8 @@ use crate::turn::Turn;
 
 /// The longest prompt, in bytes.
 const MAX_PROMPT: usize = 256 * 1024;
+/// The longest conversation before a session, in bytes of JSON.
+const MAX_HISTORY: usize = 768 * 1024;
 
 /// The result of the last turn; `None` while it isn't at its end.
 fn result(store: &Store, has_context: bool) -> Option<ChatResult> {
@@ -126,21 +128,28 @@ async fn run(
         };
         return Err(Problem::wrong_value("prompt", reason, "say what is to be done").error());
     }
+    let length = serde_json::to_vec(&history).map_or(0, |history| history.len());
+    if length > MAX_HISTORY {
+        let reason = format!("it is longer than {MAX_HISTORY} bytes");
+        return Err(Problem::wrong_value("history", reason, "leave out its beginning").error());
+    }
     let space = &call.space;
     let writer = writer(call);
     let mut store = match &session {
-        Some(id) => Store::open(space, id, &writer).await?,
+        Some(id) => Store::open(space, id, &writer, input == ChatInput::Resume).await?,
         None => Store::create(space, &writer, is_kept).await?,
     };
     let id = store.id().to_owned();
     match (&input, store.session.is_open()) {
-        (ChatInput::Prompt(_), true) => return Err(Problem::SessionOpen { id }.error()),
-        (ChatInput::Resume, false) => return Err(Problem::SessionIdle { id }.error()),
+        // The turn before it waits for a model that didn't answer: the person goes another way.
+        (ChatInput::Prompt(_), true) => store.add(EntryEvent::Interrupted).await?,
+        (ChatInput::Resume, false) => {
+            store.release().await?;
+            return Err(Problem::SessionIdle { id }.error());
+        }
         _ => {}
     }
-    if session.is_some() {
-        store.claim().await?;
-    } else {
+    if session.is_none() {
         store
             .add(EntryEvent::Started {
                 format: FORMAT,
@@ -170,8 +179,9 @@ async fn run(
     };
     let span = span::agent(&id);
     let ended = turn.run().instrument(span).await;
-    turn.store.note_state().await?;
-    ended?;
+    let noted = turn.store.note_state().await;
+    let released = turn.store.release().await;
+    ended.and(noted).and(released)?;
     let result = result(&turn.store, has_context).ok_or_else(|| Problem::Cancelled.error())?;
     if !result.end.has_answer() {
         let reason = result.reply;

@@ -74,8 +74,8 @@ impl Replay<'_> {
             }
             (EntryEvent::Finished { .. }, Effect::Finish(event))
             | (EntryEvent::Compacted { .. }, Effect::Compact(event)) => event,
-            // The person asked for it between two turns.
-            (EntryEvent::Compacted { .. }, Effect::Wait) => session
+            // The person asked for it between two turns, or the conversation was too long for the model.
+            (EntryEvent::Compacted { .. }, Effect::Wait | Effect::Ask { .. }) => session
                 .compaction()
                 .ok_or_else(|| "there is nothing to summarise here".to_owned())?,
             (

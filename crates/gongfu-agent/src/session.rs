@@ -105,6 +105,7 @@ impl Operation for SessionFork {
             store.add_entry(&Entry { event, ..entry }).await?;
         }
         store.note_state().await?;
+        store.release().await?;
         let all = store::list(&call.space).await?;
         let info = all.into_iter().find(|info| info.id == store.id());
         info.ok_or_else(|| {
@@ -135,28 +136,34 @@ impl Operation for SessionCompact {
     }
 
     async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
-        let mut store = Store::open(&call.space, &self.id, &writer(call)).await?;
-        if store.session.is_open() {
-            return Err(Problem::SessionOpen { id: self.id }.error());
-        }
-        let before = store.session.tokens();
-        let Some(compacted) = store.session.compaction() else {
-            return Ok(None);
-        };
-        // The summary of a short conversation may be longer than that.
-        let mut shorter = store.session.clone();
-        let trial = Entry {
-            n: shorter.next_entry(),
-            at: String::new(),
-            event: compacted.clone(),
-        };
-        if shorter.apply(&trial).is_err() || shorter.tokens() >= before {
-            return Ok(None);
-        }
-        store.claim().await?;
-        store.add(compacted).await?;
-        Ok(Some((before, store.session.tokens())))
+        let mut store = Store::open(&call.space, &self.id, &writer(call), false).await?;
+        let compacted = compact(&mut store).await;
+        store.release().await?;
+        compacted
     }
+}
+
+async fn compact(store: &mut Store) -> Result<Option<(u64, u64)>, ToolError> {
+    if store.session.is_open() {
+        let id = store.id().to_owned();
+        return Err(Problem::SessionOpen { id }.error());
+    }
+    let before = store.session.tokens();
+    let Some(compacted) = store.session.compaction() else {
+        return Ok(None);
+    };
+    // The summary of a short conversation may be longer than that.
+    let mut shorter = store.session.clone();
+    let trial = Entry {
+        n: shorter.next_entry(),
+        at: String::new(),
+        event: compacted.clone(),
+    };
+    if shorter.apply(&trial).is_err() || shorter.tokens() >= before {
+        return Ok(None);
+    }
+    store.add(compacted).await?;
+    Ok(Some((before, store.session.tokens())))
 }
 
 /// Ends the open turn of a session as it is, so that the session takes another prompt.
@@ -177,14 +184,14 @@ impl Operation for SessionStop {
     }
 
     async fn run(self, call: &Call) -> Result<bool, ToolError> {
-        let mut store = Store::open(&call.space, &self.id, &writer(call)).await?;
-        if !store.session.is_open() {
-            return Ok(false);
+        let mut store = Store::open(&call.space, &self.id, &writer(call), true).await?;
+        let is_open = store.session.is_open();
+        if is_open {
+            store.add(EntryEvent::Interrupted).await?;
+            store.note_state().await?;
         }
-        store.claim().await?;
-        store.add(EntryEvent::Interrupted).await?;
-        store.note_state().await?;
-        Ok(true)
+        store.release().await?;
+        Ok(is_open)
     }
 }
 

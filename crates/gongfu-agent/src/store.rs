@@ -1,13 +1,15 @@
 //! Sessions in a space: a log, and a record that lists it.
 
-use gongfu_core::agent::{Entry, EntryEvent, Session, SessionError};
-use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
+use gongfu_core::agent::{Entry, EntryEvent, Session};
+use gongfu_core::port::{PortError, RecordKey, Space, check_entry, read_record, update_record};
 use gongfu_core::skill::Digest;
 use gongfu_hub::agent::SessionInfo;
 use gongfu_hub::{Problem, ToolError};
 
 /// The most entries that are read of a log.
 const MAX_ENTRIES: usize = 100_000;
+/// The longest log that is continued, in bytes: of longer ones the store may drop the beginning.
+const MAX_LOG: usize = 24 * 1024 * 1024;
 /// The characters of a title.
 const MAX_TITLE: usize = 80;
 /// The attempts to find a free id.
@@ -68,6 +70,11 @@ pub(crate) async fn entries(space: &Space, id: &str) -> Result<Vec<Entry>, ToolE
     let lines = lines.map_err(broken)?;
     if lines.is_empty() {
         return Err(Problem::SessionUnknown { id: id.to_owned() }.error());
+    }
+    let bytes = lines.iter().map(Vec::len).sum::<usize>();
+    if bytes > MAX_LOG {
+        let reason = "its log is as long as a log may be; start a new session";
+        return Err(invalid(id, reason));
     }
     let entries = lines.iter();
     let entries = entries.filter_map(|line| serde_json::from_slice(line).ok());
@@ -148,20 +155,40 @@ impl Store {
         }
     }
 
-    /// An existing session, which this turn writes from now on.
-    pub(crate) async fn open(space: &Space, id: &str, writer: &str) -> Result<Self, ToolError> {
-        let keys = Keys::of(id)?;
-        let entries = entries(space, id).await?;
-        let session = Session::of(&entries);
-        let session = session.map_err(|error: SessionError| invalid(id, error.to_string()))?;
-        let store = Self {
+    /// An existing session, which this turn writes from now on. What wrote it until now ends at its next entry where it
+    /// is taken over; else it must be at its end.
+    pub(crate) async fn open(
+        space: &Space,
+        id: &str,
+        writer: &str,
+        takes_over: bool,
+    ) -> Result<Self, ToolError> {
+        let mut store = Self {
             space: space.clone(),
             id: id.to_owned(),
-            keys: Some(keys),
+            keys: Some(Keys::of(id)?),
             writer: writer.to_owned(),
-            session,
+            session: Session::default(),
         };
-        Ok(store)
+        // Before anything is claimed, so that an id without a session leaves no record.
+        entries(space, id).await?;
+        if !store.claim(takes_over).await? {
+            let id = id.to_owned();
+            return Err(Problem::SessionOpen { id }.error());
+        }
+        // Read after the claim: whatever had it before adds nothing any more.
+        let read = store.read().await;
+        if read.is_err() {
+            store.release().await?;
+        }
+        read.map(|()| store)
+    }
+
+    async fn read(&mut self) -> Result<(), ToolError> {
+        let entries = entries(&self.space, &self.id).await?;
+        let session = Session::of(&entries);
+        self.session = session.map_err(|error| invalid(&self.id, error.to_string()))?;
+        Ok(())
     }
 
     /// The id of the session.
@@ -169,18 +196,40 @@ impl Store {
         &self.id
     }
 
-    /// Takes the session over from whatever wrote it before.
-    pub(crate) async fn claim(&self) -> Result<(), ToolError> {
-        self.update(|_| ()).await
+    /// Makes this turn the writer; false where another one is, and isn't to be taken over.
+    async fn claim(&self, takes_over: bool) -> Result<bool, ToolError> {
+        self.update(|info| {
+            let is_free = takes_over || info.writer.is_empty();
+            if is_free {
+                info.writer.clone_from(&self.writer);
+            }
+            is_free
+        })
+        .await
     }
 
-    /// Brings the record of the session up to date.
+    /// Leaves the session to whatever wants to write it next.
+    pub(crate) async fn release(&self) -> Result<(), ToolError> {
+        self.update(|info| {
+            if info.writer == self.writer {
+                info.writer.clear();
+            }
+            true
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Brings the record of the session up to date, as long as this turn is its writer.
     pub(crate) async fn note_state(&self) -> Result<(), ToolError> {
         let session = &self.session;
         let updated = self.space.now().to_string();
         let title = session.turns().first().map_or("", |turn| &turn.prompt);
         let title = gongfu_core::text::clipped(title, MAX_TITLE, ' ');
         self.update(move |info| {
+            if info.writer != self.writer {
+                return false;
+            }
             info.title.clone_from(&title);
             info.updated.clone_from(&updated);
             info.model = session.model().map(str::to_owned);
@@ -188,24 +237,26 @@ impl Store {
             info.is_open = session.is_open();
             info.usage = session.usage();
             info.forked_from = session.forked_from().map(str::to_owned);
+            true
         })
-        .await
+        .await?;
+        Ok(())
     }
 
+    /// Changes the record, and answers as the change does.
     async fn update(
         &self,
-        change: impl Fn(&mut SessionInfo) + Send + Sync,
-    ) -> Result<(), ToolError> {
+        change: impl Fn(&mut SessionInfo) -> bool + Send + Sync,
+    ) -> Result<bool, ToolError> {
         let Some(keys) = &self.keys else {
-            return Ok(());
+            return Ok(true);
         };
         let changed = update_record(
             self.space.records(),
             &keys.record,
             |info: &mut SessionInfo| {
                 info.id.clone_from(&self.id);
-                info.writer.clone_from(&self.writer);
-                change(info);
+                change(info)
             },
         );
         changed.await.map_err(broken)
@@ -223,6 +274,8 @@ impl Store {
 
     /// The same with an entry as it is.
     pub(crate) async fn add_entry(&mut self, entry: &Entry) -> Result<(), ToolError> {
+        let line = serde_json::to_vec(entry).map_err(|error| fault(&error))?;
+        check_entry(&line).map_err(broken)?;
         let applied = self.session.apply(entry);
         applied.map_err(|error| invalid(&self.id, error.to_string()))?;
         let Some(keys) = &self.keys else {
@@ -234,7 +287,6 @@ impl Store {
             let id = self.id.clone();
             return Err(Problem::SessionTaken { id }.error());
         }
-        let line = serde_json::to_vec(entry).map_err(|error| fault(&error))?;
         records.append(&keys.log, &line).await.map_err(broken)
     }
 }

@@ -7,9 +7,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{
-    CallRecord, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
+    CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
 };
-use gongfu_core::port::{ChatModel, ModelRequest};
+use gongfu_core::port::{ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Usage};
 use gongfu_hub::agent::AgentEvents;
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
@@ -69,14 +69,16 @@ impl Turn<'_> {
         let span = span::chat(self.model.name());
         let asking = self.model.ask(&request, &events).instrument(span.clone());
         let answered = tokio::select! {
-            answered = asking => answered,
+            answered = asking => answered.and_then(fitting),
             () = self.cancel.cancelled() => return self.interrupt().await,
         };
         span::answered(&span, &answered);
         match answered {
             Ok(answer) => {
-                let number = u32::try_from(self.store.session.next_entry()).unwrap_or(u32::MAX);
-                let answer = with_unique_ids(answer, number);
+                let answer = counted(
+                    with_unique_ids(answer, self.store.session.next_entry()),
+                    &request,
+                );
                 let answered = EntryEvent::Answered {
                     digest: LoggedDigest::of_json(&answer),
                     answer,
@@ -91,6 +93,14 @@ impl Turn<'_> {
                     error: error.clone(),
                 };
                 self.store.add(failed).await?;
+                // Each summary stands for more messages than the last one, so this ends.
+                if error.kind == ModelErrorKind::TooLong
+                    && let Some(summary) = self.store.session.compaction()
+                {
+                    self.store.add(summary).await?;
+                    self.events.compacted();
+                    return Ok(());
+                }
                 let model = self.model.name().to_owned();
                 Err(Problem::Model { model, error }.error())
             }
@@ -142,7 +152,7 @@ impl Turn<'_> {
             let Some((call, called, duration_ms)) = ended else {
                 return Ok(());
             };
-            if cancel.is_cancelled() {
+            if cancel.is_cancelled() && called.status == CallStatus::Interrupted {
                 break;
             }
             note(store, &**events, call, called, duration_ms).await?;
@@ -154,6 +164,37 @@ impl Turn<'_> {
     async fn interrupt(&mut self) -> Result<(), ToolError> {
         self.store.add(EntryEvent::Interrupted).await?;
         Err(Problem::Cancelled.error())
+    }
+}
+
+/// The answer with about the tokens that it took, where the provider doesn't count them.
+fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
+    const BYTES_PER_TOKEN: u64 = 4;
+    if answer.usage.total() == 0 {
+        let tokens = |bytes: usize| {
+            u64::try_from(bytes)
+                .unwrap_or(u64::MAX)
+                .div_ceil(BYTES_PER_TOKEN)
+        };
+        let sent = serde_json::to_vec(request).map_or(0, |request| request.len());
+        answer.usage = Usage {
+            input: tokens(sent),
+            cached: 0,
+            output: tokens(answer.text.len()),
+        };
+    }
+    answer
+}
+
+/// Refuses an answer that is too long for the log, such as one of control characters.
+fn fitting(answer: ModelAnswer) -> Result<ModelAnswer, ModelError> {
+    const MOST: usize = 768 * 1024;
+    match serde_json::to_vec(&answer) {
+        Ok(line) if line.len() <= MOST => Ok(answer),
+        _ => Err(ModelError::new(
+            ModelErrorKind::TooLarge,
+            "the answer is too long",
+        )),
     }
 }
 

@@ -30,7 +30,6 @@ mod serve;
 mod servers;
 mod skill;
 mod source;
-mod stats;
 mod switch;
 mod task;
 mod team;

@@ -156,6 +156,17 @@ pub(crate) enum FlagsOf {
     Operator,
 }
 
+impl FlagsOf {
+    /// The author of the flags of a server.
+    pub(crate) fn server(has_accounts: bool) -> Self {
+        if has_accounts {
+            Self::Operator
+        } else {
+            Self::Person
+        }
+    }
+}
+
 /// The same where a folder of skills that is missing is used once it is there.
 pub(crate) fn parts_that_wait(
     flags: FlagsOf,

@@ -51,7 +51,7 @@ async fn turn_has_spans_by_the_conventions_and_nothing_private_in_them() {
         "gen_ai.response.finish_reasons = Calls",
         "otel.name = load_skill coldstart",
         "otel.name = execute_tool file_write",
-        "gen_ai.tool.call.id = \"c0\"",
+        "gen_ai.tool.call.id = \"call-3-0\"",
     ] {
         assert!(
             lines

@@ -183,7 +183,7 @@ async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
                 "no route to the provider",
             ));
         }
-        Ok(scenario()[number].clone())
+        Ok(scenario().get(number).cloned().unwrap_or_default())
     });
     let world = world(&model);
     let error = world.say(None, "go").await.unwrap_err();
@@ -196,8 +196,6 @@ async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
         .unwrap();
     assert!(sessions[0].is_open);
     let id = sessions[0].id.clone();
-    let refused = world.say(Some(&id), "something else").await.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::Conflict);
     let result = world.resume(&id).await.unwrap();
     assert_eq!(result.reply, "The plan is written.");
     assert_eq!(result.tool_calls.len(), 4);
@@ -205,6 +203,74 @@ async fn failure_of_the_model_is_an_error_and_the_turn_can_be_resumed() {
         world.resume(&id).await.unwrap_err().code(),
         ErrorCode::Conflict
     );
+    assert_eq!(world.say(Some(&id), "and now?").await.unwrap().reply, "");
+}
+
+#[tokio::test]
+async fn person_goes_another_way_after_a_failure() {
+    let model = ScriptModel::new(|_, request| match request.messages.last() {
+        Some(Message::User { text }) if text.ends_with("go") => {
+            Err(ModelError::new(ModelErrorKind::Rejected, "refused"))
+        }
+        _ => Ok(say("fine")),
+    });
+    let world = world(&model);
+    assert!(world.say(None, "go").await.is_err());
+    let sessions = world
+        .agent
+        .catalog
+        .operate(crate::SessionList {}, &person())
+        .await;
+    let id = sessions.unwrap()[0].id.clone();
+    let result = world.say(Some(&id), "another way").await.unwrap();
+    assert_eq!(result.reply, "fine");
+    // What one model refuses twice in a row is one message.
+    let requests = model.requests();
+    assert_eq!(requests.last().unwrap().messages.len(), 1);
+}
+
+#[tokio::test]
+async fn conversation_that_is_too_long_is_summarised_and_asked_again() {
+    let model = ScriptModel::new(|_, request| {
+        let length: usize = request
+            .messages
+            .iter()
+            .map(|message| match message {
+                Message::User { text } | Message::Tool { text, .. } => text.len(),
+                Message::Assistant { text, .. } => text.len(),
+            })
+            .sum();
+        if length > 20_000 {
+            return Err(ModelError::new(ModelErrorKind::TooLong, "too long"));
+        }
+        Ok(say("fine"))
+    });
+    let world = world(&model);
+    let long = "word ".repeat(2_500);
+    let id = world.say(None, &long).await.unwrap().session;
+    let result = world.say(Some(&id), &long).await.unwrap();
+    assert_eq!(result.reply, "fine");
+    let last = model.requests().pop().unwrap();
+    let Some(Message::User { text }) = last.messages.last() else {
+        panic!("{last:?}");
+    };
+    assert!(text.starts_with("Summary of the conversation so far:") && text.ends_with(&long));
+    let (_, difference) = world.agent.replay(&id, &person()).await.unwrap();
+    assert_eq!(difference, None);
+}
+
+#[tokio::test]
+async fn of_many_prompts_at_once_one_is_answered_and_the_session_lives() {
+    let model = ScriptModel::new(|_, _| Ok(say("fine")));
+    let world = world(&model);
+    let id = world.say(None, "first").await.unwrap().session;
+    let turns = (0..8).map(|_| world.say(Some(&id), "again"));
+    let ended = futures_util::future::join_all(turns).await;
+    assert!(ended.iter().any(Result::is_ok));
+    for error in ended.into_iter().filter_map(Result::err) {
+        assert_eq!(error.code(), ErrorCode::Conflict);
+    }
+    world.say(Some(&id), "and again").await.unwrap();
 }
 
 #[tokio::test]

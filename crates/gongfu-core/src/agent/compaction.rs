@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::observation::{clipped, start};
+use super::observation::{block, clipped, start};
 use super::record::{LoadedSkill, TurnRecord};
 use crate::port::Message;
 
@@ -42,13 +42,15 @@ fn last_prompt(messages: &[Message]) -> usize {
 
 /// The material of a summary.
 pub(super) struct Facts<'a> {
+    /// The messages before the first turn.
+    pub(super) history: &'a [Message],
     pub(super) turns: &'a [TurnRecord],
     pub(super) is_open: bool,
 }
 
 impl Facts<'_> {
     pub(super) fn summary(&self) -> String {
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> = self.history.iter().filter_map(told).collect();
         for turn in self.turns {
             lines.push(format!("- The person: {}", clipped(&turn.prompt, MAX_LINE)));
             for record in &turn.calls {
@@ -72,27 +74,39 @@ impl Facts<'_> {
         }
         let prompt =
             |turn: Option<&TurnRecord>| start(turn.map_or("", |turn| &turn.prompt), MAX_PROMPT);
-        let pending = if self.is_open {
-            "the latest instruction; continue with it"
-        } else {
-            "nothing"
-        };
+        let goal = prompt(self.turns.first());
+        if self.is_open {
+            // It stays, whole.
+            return format!(
+                "Goal:\n{goal}\n\nDone:\n{done}\n\nPending: the latest instruction, which follows; continue with it"
+            );
+        }
+        let latest = prompt(self.turns.last());
         format!(
-            "Goal:\n{}\n\nLatest instruction:\n{}\n\nDone:\n{done}\n\nPending: {pending}",
-            prompt(self.turns.first()),
-            prompt(self.turns.last()),
+            "Goal:\n{goal}\n\nLatest instruction:\n{latest}\n\nDone:\n{done}\n\nPending: nothing"
         )
+    }
+}
+
+/// A message as a line.
+fn told(message: &Message) -> Option<String> {
+    match message {
+        Message::User { text } => Some(format!("- The person: {}", clipped(text, MAX_LINE))),
+        Message::Assistant { text, .. } => Some(format!("- You: {}", clipped(text, MAX_LINE))),
+        Message::Tool { .. } => None,
     }
 }
 
 /// The message that stands for the first ones.
 pub(super) fn message<'a>(summary: &str, skills: impl Iterator<Item = &'a LoadedSkill>) -> String {
-    let mut text = format!("[Summary of the conversation so far]\n{summary}");
+    let summary = block("summary", summary);
+    let mut text = format!("Summary of the conversation so far:\n{summary}");
     for skill in skills {
+        let block = block("skill", &skill.text);
+        let name = &skill.name;
         let _ = write!(
             text,
-            "\n\n[Instructions of the skill `{}`, loaded before]\n{}",
-            skill.name, skill.text
+            "\n\nInstructions of the skill `{name}`, loaded before:\n{block}"
         );
     }
     text

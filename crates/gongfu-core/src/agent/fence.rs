@@ -42,6 +42,10 @@ pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
                 }
                 open = None;
             }
+            // A block without a name that a call stands in: the end of an example was taken for its beginning.
+            Some(fence) if !fence.has_name && opens_action(line) => {
+                open = Fence::opened_by(line, at);
+            }
             Some(_) => {}
             None => open = Fence::opened_by(line, at),
         }
@@ -57,6 +61,7 @@ pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
 struct Fence {
     ticks: usize,
     is_action: bool,
+    has_name: bool,
     /// The place where its content begins, in bytes.
     content: usize,
 }
@@ -73,6 +78,7 @@ impl Fence {
         Some(Self {
             ticks,
             is_action: word.eq_ignore_ascii_case("action"),
+            has_name: !word.is_empty(),
             content,
         })
     }
@@ -81,6 +87,10 @@ impl Fence {
         let line = line.trim();
         line.len() >= self.ticks && line.bytes().all(|byte| byte == b'`')
     }
+}
+
+fn opens_action(line: &str) -> bool {
+    Fence::opened_by(line, 0).is_some_and(|fence| fence.is_action)
 }
 
 fn call(content: &str, is_closed: bool) -> FencedCall {

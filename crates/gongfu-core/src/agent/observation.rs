@@ -13,6 +13,16 @@ pub fn capped(text: &str, limit: usize) -> String {
     )
 }
 
+/// A text of others as a block: whatever it says, it doesn't end the block.
+pub(super) fn block(name: &str, text: &str) -> String {
+    let longest = text.lines().map(|line| {
+        let ticks = line.trim_start().bytes().take_while(|byte| *byte == b'`');
+        ticks.count()
+    });
+    let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
+    format!("{fence}{name}\n{text}\n{fence}")
+}
+
 /// The start of a text on one line, for summaries and traces.
 pub(super) fn clipped(text: &str, limit: usize) -> String {
     let mut line = String::new();

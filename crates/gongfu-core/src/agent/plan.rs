@@ -1,7 +1,5 @@
 //! The calls that an answer of a model asks for.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
 use super::fence;
@@ -76,15 +74,12 @@ fn native(call: &ModelCall, is_cut: bool) -> PlannedCall {
     }
 }
 
-/// The same answer, each of whose calls has an id of its own: some providers give none, or one twice.
+/// The same answer, whose calls have ids that no other call of the session has: some providers give none, or the same
+/// in each answer. `n` is the number of the answer's entry.
 #[must_use]
-pub fn with_unique_ids(mut answer: ModelAnswer, step: u32) -> ModelAnswer {
-    let mut seen = HashSet::new();
+pub fn with_unique_ids(mut answer: ModelAnswer, n: u64) -> ModelAnswer {
     for (index, call) in answer.calls.iter_mut().enumerate() {
-        if call.id.trim().is_empty() || !seen.insert(call.id.clone()) {
-            call.id = format!("call-{step}-{index}");
-            seen.insert(call.id.clone());
-        }
+        call.id = format!("call-{n}-{index}");
     }
     answer
 }

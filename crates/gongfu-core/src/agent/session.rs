@@ -10,7 +10,7 @@ use super::compaction::{self, Facts};
 use super::entry::{CallStatus, End, Entry, EntryEvent, FORMAT};
 use super::fence;
 use super::limits::AgentLimits;
-use super::observation::clipped;
+use super::observation::{block, clipped};
 use super::plan::{PlannedCall, plan};
 use super::record::{CallRecord, LoadedSkill, TurnRecord};
 use crate::port::{Message, ModelAnswer, ModelError, Usage};
@@ -94,6 +94,8 @@ pub struct Session {
     forked_from: Option<String>,
     model: Option<String>,
     messages: Vec<Message>,
+    /// The number of messages before the first turn.
+    history: usize,
     /// The messages that the summary stands for, and the summary.
     compacted: Option<(usize, String)>,
     skills: Vec<LoadedSkill>,
@@ -202,6 +204,7 @@ impl Session {
                     return None;
                 }
                 self.messages.clone_from(messages);
+                self.history = messages.len();
             }
             EntryEvent::Prompt { text, limits } => self.begin(text, *limits)?,
             EntryEvent::Asking { model, last, .. } => {
@@ -363,7 +366,8 @@ impl Session {
         for (record, text) in results {
             if record.call.is_fenced {
                 let tool = &record.call.tool;
-                let _ = write!(fenced, "Result of `{tool}`:\n{text}\n\n");
+                let block = block("result", &text);
+                let _ = write!(fenced, "Result of `{tool}`:\n{block}\n\n");
             } else {
                 self.messages.push(Message::Tool {
                     id: record.call.id.clone(),
@@ -446,6 +450,7 @@ impl Session {
         let current = self.turn.as_ref().map(|turn| turn.at);
         let through = compaction::through(&self.messages, from, current)?;
         let facts = Facts {
+            history: self.messages.get(..self.history).unwrap_or_default(),
             turns: &self.turns,
             is_open: self.turn.is_some(),
         };

@@ -64,11 +64,7 @@ pub(crate) fn run(
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let counted = Arc::clone(&metrics);
     let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
-    let flags = if serving.accounts {
-        FlagsOf::Operator
-    } else {
-        FlagsOf::Person
-    };
+    let flags = FlagsOf::server(serving.accounts);
     let seen = Arc::clone(&observer);
     let mut parts = wiring::parts_of_server(flags, environment, places, &profiles.mounts, seen)?;
     if serving.accounts {

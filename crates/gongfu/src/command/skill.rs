@@ -1,5 +1,7 @@
 //! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
+mod stats;
+
 use std::sync::Arc;
 
 use gongfu_core::library::{Library, Skill};
@@ -12,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::call_error::reported;
 use super::list::{entry, library, named, without_skill_file};
 use super::operate::person;
-use super::{Outcome, check, layer, list, new, search, stats, switch};
+use super::{Outcome, check, layer, list, new, search, switch};
 use crate::cli::{Common, SkillCommand};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
@@ -198,7 +200,7 @@ fn show_rivals(library: &Library, skill: &Skill, terminal: &mut Terminal) -> any
 }
 
 /// Finds a skill, disabled or not, or reports why it isn't found.
-pub(super) fn found(
+fn found(
     library: &Library,
     name: &str,
     json: bool,

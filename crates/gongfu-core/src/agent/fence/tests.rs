@@ -39,6 +39,13 @@ fn block_inside_of_another_block_is_no_call() {
 }
 
 #[test]
+fn call_after_an_example_is_found() {
+    let example = "```markdown\n```action\n{\"tool\": \"a\"}\n```\n```\n";
+    let call = "```action\n{\"tool\": \"b\"}\n```\n";
+    assert_eq!(calls(&format!("{example}{call}")), ["b {}"]);
+}
+
+#[test]
 fn what_follows_the_last_block_is_left_out() {
     let text = "First.\n```action\n{\"tool\": \"a\"}\n```\nObservation: it worked, 12 rows.";
     let (_, known) = parse(text);

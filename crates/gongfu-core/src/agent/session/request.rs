@@ -31,7 +31,11 @@ impl Session {
                     text.len() + calls.sum::<usize>()
                 }
             });
-        let bytes = summary + messages.sum::<usize>();
+        let prompt = match self.summarised_prompt() {
+            Some(Message::User { text }) => text.len(),
+            _ => 0,
+        };
+        let bytes = summary + prompt + messages.sum::<usize>();
         u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
     }
 
@@ -45,6 +49,7 @@ impl Session {
             messages.push(Message::User {
                 text: compaction::message(summary, skills),
             });
+            messages.extend(self.summarised_prompt().cloned());
         }
         messages.extend(self.messages.iter().skip(from).cloned());
         if last {
@@ -54,10 +59,17 @@ impl Session {
         }
         ModelRequest {
             system: system.to_owned(),
-            messages,
+            messages: joined(messages),
             tools: tools.to_vec(),
             ..ModelRequest::default()
         }
+    }
+
+    /// The prompt of the running turn where the summary stands for it as well: it may hold what no summary keeps.
+    fn summarised_prompt(&self) -> Option<&Message> {
+        let (through, _) = self.compacted.as_ref()?;
+        let at = self.turn.as_ref()?.at;
+        self.messages.get(at).filter(|_| at < *through)
     }
 
     /// The event that the model is asked with a request.
@@ -70,4 +82,19 @@ impl Session {
             request: LoggedDigest::of_json(request),
         }
     }
+}
+
+/// The same messages, with those of the person that follow each other as one: some models take no two.
+fn joined(messages: Vec<Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (all.last_mut(), message) {
+            (Some(Message::User { text: before }), Message::User { text }) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            (_, message) => all.push(message),
+        }
+    }
+    all
 }

@@ -44,7 +44,6 @@ impl Driver {
 
     /// Does what is to be done, with these answers and `result` for each call, until the turn ends.
     fn run(&mut self, answers: &mut dyn Iterator<Item = ModelAnswer>, result: &str) {
-        let mut step = 0;
         loop {
             match self.session.next(0) {
                 Effect::Wait => return,
@@ -52,8 +51,8 @@ impl Driver {
                 Effect::Ask { last } => {
                     let request = self.session.request("system", &[], last);
                     self.add(Session::asking("a/b", &request, last));
-                    let answer = with_unique_ids(answers.next().unwrap(), step);
-                    step += 1;
+                    let answer =
+                        with_unique_ids(answers.next().unwrap(), self.session.next_entry());
                     let digest = LoggedDigest::of_json(&answer);
                     self.add(EntryEvent::Answered {
                         answer,
@@ -246,7 +245,7 @@ fn results_follow_their_calls_in_order() {
             "a done",
             "b done",
             "model ```action\n{\"tool\":\"a\",\"params\":{}}\n``` 0",
-            "user Result of `a`:\ndone",
+            "user Result of `a`:\n```result\ndone\n```",
             "model ok 0"
         ]
     );
@@ -310,21 +309,16 @@ fn summary_keeps_goal_instruction_skills_and_pending() {
     driver.add(event);
     assert_eq!(driver.session.next(11), Effect::Ask { last: false });
     let request = driver.session.request("s", &[], false);
-    let [
-        Message::User { text: summary },
-        Message::User { text: prompt },
-    ] = &request.messages[..]
-    else {
+    let [Message::User { text: summary }] = &request.messages[..] else {
         panic!("{request:?}");
     };
-    assert_eq!(prompt, "the second");
+    assert!(summary.ends_with("\n\nthe second"), "{summary}");
     for part in [
         "Goal:\nthe goal",
-        "Latest instruction:\nthe second",
         "skill_load({\"name\":\"x\"}) ok",
         "- You: first reply",
         "Pending: the latest instruction",
-        "`x`, loaded before]\nstep one\nstep two",
+        "`x`, loaded before:\n```skill\nstep one\nstep two\n```",
     ] {
         assert!(summary.contains(part), "{part}: {summary}");
     }

@@ -4,10 +4,10 @@ use gongfu_core::ledger::Outcomes;
 use gongfu_hub::surface::ledger::SkillLedger;
 use serde_json::{Value, json};
 
-use super::Outcome;
-use super::operate::operate;
-use super::skill::found;
+use super::found;
 use crate::cli::Common;
+use crate::command::Outcome;
+use crate::command::operate::operate;
 use crate::environment::Environment;
 use crate::table::pad;
 use crate::terminal::{Paint, Terminal, plain};
