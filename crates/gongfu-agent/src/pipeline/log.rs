@@ -129,11 +129,13 @@ impl RunLog {
         writer: &str,
     ) -> Result<(Self, Vec<Event>), ToolError> {
         let log = Self::of(space, id, writer)?;
-        let lines = space.records().entries(&log.log, MAX_ENTRIES).await;
-        let lines = lines.map_err(broken)?;
-        if lines.is_empty() {
+        let read = || space.records().entries(&log.log, MAX_ENTRIES);
+        if read().await.map_err(broken)?.is_empty() {
             return Err(unknown(id));
         }
+        // Read after the claim: whatever wrote it until now adds nothing any more.
+        log.update(|_| ()).await?;
+        let lines = read().await.map_err(broken)?;
         let events = readable(&lines).map_err(|(line, error)| {
             let reason = format!("line {line} of its log can't be read: {error}");
             Problem::wrong_value("run", reason, "start the pipeline again").error()
