@@ -144,7 +144,7 @@ async fn fork_continues_from_an_entry() {
 
 #[tokio::test]
 async fn person_has_the_conversation_summarised_between_two_turns() {
-    let model = Scripted::saying(vec![
+    let model = ScriptModel::saying(vec![
         say(&"a long answer ".repeat(400)),
         say("short"),
         say("end"),
@@ -178,7 +178,7 @@ async fn person_has_the_conversation_summarised_between_two_turns() {
 
 #[tokio::test]
 async fn open_turn_is_ended_by_the_person() {
-    let model = Scripted::new(|_, request| {
+    let model = ScriptModel::new(|_, request| {
         let is_first =
             |message: &Message| matches!(message, Message::User { text } if text == "go");
         match request.messages.last() {
