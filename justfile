@@ -283,6 +283,15 @@ prove-models-short: programs
 prove-chat *ARGUMENTS: programs
     {{ python }} scripts/prove_chat.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Prove that OpenAI's SDK can chat with the agent of a server, and that the agent's own routes tell the same
+prove-agent-api *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_agent_api.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with the program of the tests
+prove-agent-api-short: programs
+    {{ python }} scripts/prove_agent_api.py --gongfu target/debug/gongfu
+
 # Prove with 10,000 generated scripts that their calls pass the gate, and compare a task by one script and by 20 calls
 prove-tool-scripts *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -510,7 +519,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -155,7 +155,7 @@ def requests(
     path: str, method: str, operation: dict[str, Any], document: dict[str, Any], owner: User
 ) -> list[tuple[str, Any, dict[str, str]]]:
     known = values(owner)
-    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user", "grants": "grant", "invitations": "invitation"}
+    ids = {"skills": "skill", "tokens": "token", "approvals": "approval", "users": "user", "grants": "grant", "invitations": "invitation", "agent": "session"}
     target = path
     family = path.split("/")[3] if path.count("/") > 2 else ""
     family = path.split("/")[4] if family == "admin" and path.count("/") > 3 else family
@@ -203,7 +203,15 @@ def requests(
 def special(name: str, owner: User) -> dict[str, Any]:
     """Members of bodies whose values must fit together."""
     made = secrets.token_hex(4)
+    session = owner.ids.get("session", "x")
     return {
+        "agent_chat": {"prompt": "x", "session": session},
+        "agent_tool": {"name": "skill_load", "params": {"skill_name": owner.skill}},
+        "chat_completion": {
+            "model": "gongfu",
+            "messages": [{"role": "user", "content": "x"}],
+            "metadata": {"session": session},
+        },
         "account_create": {
             "username": f"made-{made}",
             "email": f"made-{made}@example.com",

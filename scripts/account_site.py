@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from faulty_model import FaultyModel, Scenario, Turn
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 BINARIES = [REPOSITORY / "target" / build / "gongfu" for build in ("release", "debug")]
 # The connection to a server that remembers what it was told in its session.
@@ -168,6 +170,17 @@ class Home:
         self.command("connection", "approve", REMEMBERING, "--yes")
         return self
 
+    def let_chat(self, model: FaultyModel) -> Home:
+        """Lets users chat with an agent whose model always says the same; to be called after `offer`."""
+        run = model.add(Scenario([Turn("Yes.")], repeats=True))
+        with (self.path / "config.toml").open("a") as settings:
+            settings.write(f'[agent]\naccounts = true\n[models]\ndefault = "local/yes"\n[models.urls]\nlocal = "{run.url}/v1"\n')
+        return self
+
+    @property
+    def chats(self) -> bool:
+        return "[agent]" in (self.path / "config.toml").read_text()
+
     @property
     def offers(self) -> bool:
         return (self.path / "connections.json").exists()
@@ -233,6 +246,8 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     site.send(Probe("ask", "ask", "POST", "/api/v1/tools/file_write", hook_write), user)
     asked = done("GET", "/api/v1/approvals", None, person=True)
     user.ids["approval"] = asked["items"][0]["id"]
+    if home.chats:
+        user.ids["session"] = done("POST", "/api/v1/agent/chat", {"prompt": f"Keep {secret}."})["session"]
     if home.offers:
         done("POST", f"/api/v1/tools/{REMEMBERING}__remember", {"note": secret})
     user.ids["token"] = done("POST", "/api/v1/tokens", {"name": f"spare {user.word}"}, person=True)["id"]

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from account_probes import in_order, is_refused_inside, route_probes, tool_probes, without_echo
 from account_site import Home, Probe, Site, Team, User, populate, program
+from faulty_model import FaultyModel
 from server import Server
 
 MAX_VOID = 0.02
@@ -64,8 +65,8 @@ def ask(site: Site, owner: User, other: User, probes: list[Probe], kept: list[Us
 
 def check(gongfu: Path, asker: str, is_planted: bool = False) -> Outcome:
     """Starts a server with three users and their teams, and asks for what others have as one of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer()
+    with tempfile.TemporaryDirectory() as folder, FaultyModel() as model:
+        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer().let_chat(model)
         users = {name: User(name) for name in ("ann", "bob", "carl")}
         ann, carl, other = users["ann"], users["carl"], users[asker]
         for user in users.values():

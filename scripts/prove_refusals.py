@@ -31,6 +31,7 @@ from typing import Any
 import refused_credentials
 from account_probes import PROFILES, in_order, is_refused_inside, route_probes, tool_probes, without_echo
 from account_site import Answer, Home, Probe, Site, User, populate, program, sign_in
+from faulty_model import FaultyModel
 from refused_credentials import SCOPES, Cast, Credential, code_of, refusal_time
 from server import Server
 
@@ -182,8 +183,8 @@ def last_probes(owner: User) -> list[Probe]:
 
 
 def check(gongfu: Path, is_planted: bool, is_short: bool) -> tuple[Outcome, list[str]]:
-    with tempfile.TemporaryDirectory(prefix="gongfu-refusals-") as folder:
-        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer()
+    with tempfile.TemporaryDirectory(prefix="gongfu-refusals-") as folder, FaultyModel() as model:
+        home = Home(gongfu, Path(folder)).make('registration = "invited"\n').offer().let_chat(model)
         cast = Cast().make(home)
         with Server(gongfu, "serve", "--accounts", variables=home.variables, folder=home.folder) as server:
             site = Site(server.url)

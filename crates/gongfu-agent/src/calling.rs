@@ -34,7 +34,15 @@ pub(crate) struct CallEnd {
     pub(crate) skill: Option<String>,
 }
 
-impl Calling<'_> {
+impl<'a> Calling<'a> {
+    /// The skill whose whole instructions the call asks for.
+    pub(crate) fn loaded_skill(&self) -> Option<&'a str> {
+        let call = self.call;
+        let is_whole = !PARTS.iter().any(|part| call.params.contains_key(*part));
+        let name = call.params.get("skill_name")?.as_str()?;
+        (call.tool == LOADS && is_whole).then_some(name)
+    }
+
     pub(crate) async fn run(self) -> CallEnd {
         if let Some(problem) = &self.call.problem {
             return CallEnd {
@@ -43,6 +51,7 @@ impl Calling<'_> {
                 skill: None,
             };
         }
+        let skill = self.loaded_skill();
         let request = Request {
             parent: Some(self.parent),
             events: self.events,
@@ -62,7 +71,9 @@ impl Calling<'_> {
                     CallStatus::Ok
                 };
                 let text = text(&result);
-                let skill = loaded_skill(self.call).filter(|_| status == CallStatus::Ok);
+                let skill = skill
+                    .filter(|_| status == CallStatus::Ok)
+                    .map(str::to_owned);
                 let text = match skill {
                     Some(_) => text,
                     None => capped(&text, self.limit),
@@ -82,15 +93,8 @@ impl Calling<'_> {
     }
 }
 
-/// The skill whose whole instructions a call asks for.
-fn loaded_skill(call: &PlannedCall) -> Option<String> {
-    let is_whole = !PARTS.iter().any(|part| call.params.contains_key(*part));
-    let name = call.params.get("skill_name")?.as_str()?;
-    (call.tool == LOADS && is_whole).then(|| name.to_owned())
-}
-
 /// Returns true if the tool says that it failed, or the program that it ran did.
-fn failed(result: &ToolResult) -> bool {
+pub(crate) fn failed(result: &ToolResult) -> bool {
     let data = result.structured_content.as_ref();
     let exit_code = data.and_then(|data| data.get("exit_code"));
     result.is_error || exit_code.is_some_and(|code| code.as_i64() != Some(0))
@@ -134,7 +138,7 @@ fn foreign(block: &Value) -> String {
 }
 
 /// The way in which a call ended that has this error.
-fn status(code: ErrorCode) -> CallStatus {
+pub(crate) fn status(code: ErrorCode) -> CallStatus {
     match code {
         ErrorCode::ToolNotFound
         | ErrorCode::MissingArgument

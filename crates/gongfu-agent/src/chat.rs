@@ -10,9 +10,11 @@ use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::session::writer;
+use crate::span;
 use crate::store::Store;
 use crate::turn::Turn;
 
@@ -166,7 +168,8 @@ async fn run(
         cancel,
         store,
     };
-    let ended = turn.run().await;
+    let span = span::agent(&id);
+    let ended = turn.run().instrument(span).await;
     turn.store.note_state().await?;
     ended?;
     let result = result(&turn.store, has_context).ok_or_else(|| Problem::Cancelled.error())?;

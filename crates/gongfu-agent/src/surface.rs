@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::agent::AgentLimits;
 use gongfu_hub::agent::{ChatAgent, ChatRequest, ChatResult, SessionInfo, ShownSession};
 use gongfu_hub::gate::Answer;
 
@@ -25,5 +26,9 @@ impl ChatAgent for Agent {
 
     fn models(&self) -> Vec<String> {
         self.models.names()
+    }
+
+    fn limits(&self) -> AgentLimits {
+        self.settings.limits
     }
 }

@@ -2,6 +2,7 @@
 
 mod kill;
 mod session;
+mod span;
 mod turn;
 
 use std::sync::{Arc, Mutex};

@@ -14,11 +14,13 @@ use gongfu_hub::agent::AgentEvents;
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::calling::{CallEnd, Calling};
 use crate::event::{OfCall, OfModel};
 use crate::prompt::Prompt;
+use crate::span;
 use crate::store::Store;
 
 /// A turn that runs.
@@ -64,10 +66,13 @@ impl Turn<'_> {
         self.store.add(asking).await?;
         let started = Instant::now();
         let events = OfModel(&*self.events);
+        let span = span::chat(self.model.name());
+        let asking = self.model.ask(&request, &events).instrument(span.clone());
         let answered = tokio::select! {
-            answered = self.model.ask(&request, &events) => answered,
+            answered = asking => answered,
             () = self.cancel.cancelled() => return self.interrupt().await,
         };
+        span::answered(&span, &answered);
         match answered {
             Ok(answer) => {
                 let number = u32::try_from(self.store.session.next_entry()).unwrap_or(u32::MAX);
@@ -117,9 +122,11 @@ impl Turn<'_> {
                     events: Events::new(Arc::new(sink)),
                     cancel: self.cancel.child_token(),
                 };
+                let span = span::tool(call, calling.loaded_skill());
                 async move {
                     let started = Instant::now();
-                    let called = calling.run().await;
+                    let called = calling.run().instrument(span.clone()).await;
+                    span::called(&span, called.status);
                     (call, called, milliseconds(started))
                 }
             })

@@ -2,11 +2,13 @@
 //!
 //! The agent itself is elsewhere; nothing here reaches a model.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{CallRecord, CallStatus, End, Entry, PlannedCall, Session};
+use gongfu_core::agent::{AgentLimits, CallRecord, CallStatus, End, Entry, PlannedCall, Session};
 use gongfu_core::port::{Message, ModelRetry, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +29,9 @@ pub trait ChatAgent: Send + Sync {
 
     /// The names of the models that can be asked for; the first one is asked where none is named.
     fn models(&self) -> Vec<String>;
+
+    /// The limits of each turn.
+    fn limits(&self) -> AgentLimits;
 }
 
 /// The surface's end of a turn. Must not block, but where it asks a person.
@@ -112,26 +117,29 @@ impl ChatRequest {
 }
 
 /// The result of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ChatResult {
     /// The reply.
     pub reply: String,
     /// The calls, in the order of the model's answers.
     pub tool_calls: Vec<ToolCall>,
     /// The tokens of the turn.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub usage: Usage,
     /// The id of the session.
     pub session: String,
     /// True if there was a conversation before this turn.
     pub has_context: bool,
-    /// The reason why the turn ended.
+    /// The reason why the turn ended: `answered`, `steps` where the limit of steps was reached, `length` where the answer
+    /// is cut at its longest, `filter` where the provider's filter stopped it.
+    #[schemars(with = "String")]
     pub end: End,
     /// The model that answered.
     pub model: String,
 }
 
 /// A call of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ToolCall {
     /// The tool.
     pub tool: String,
@@ -139,7 +147,8 @@ pub struct ToolCall {
     pub params: Map<String, Value>,
     /// The start of the result, at most 500 characters.
     pub result: String,
-    /// The way in which it ended.
+    /// The way in which it ended: `ok`, `failed`, `refused`, `invalid` or `interrupted`.
+    #[schemars(with = "String")]
     pub status: CallStatus,
     /// The time that it took.
     pub duration_ms: u64,

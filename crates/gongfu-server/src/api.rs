@@ -1,4 +1,4 @@
-//! The REST API of a server with accounts.
+//! The REST API: all of it with accounts, and without them the endpoints of the agent, for the server's own user.
 //!
 //! One list of endpoints; the routes, the checks and the documentation follow from it.
 
@@ -13,10 +13,12 @@ use gongfu_core::account::{Scope, Scopes, TeamRole};
 use gongfu_core::port::{Clock, LogChain};
 use gongfu_core::registry::Accounts;
 use gongfu_core::set::{SetChoice, Sets};
+use gongfu_hub::agent::ChatAgent;
 use gongfu_hub::{Catalog, Profile};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use self::endpoint::{Access, Endpoint, Refusal, ReplyBody, RequestBody};
 use self::idempotency::Idempotency;
@@ -30,6 +32,7 @@ use crate::state::AppState;
 use crate::teams::TeamsChanged;
 
 mod admin;
+mod agent;
 mod approval;
 mod audit;
 mod auth;
@@ -38,11 +41,13 @@ mod connection;
 mod context;
 mod credential;
 mod endpoint;
+mod event_stream;
 mod grant;
 mod idempotency;
 mod identity_cache;
 mod invite;
 mod json;
+mod openai;
 mod openapi;
 mod page;
 mod quota;
@@ -57,12 +62,14 @@ mod team_member;
 mod team_skill;
 mod token;
 mod tool;
+mod turn;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use credential::{authenticate_admin, authenticate_mcp};
+pub(crate) use openai::refusal::speak_openai;
 
 /// The path of the documentation for programs.
 const OPENAPI_PATH: &str = "/openapi.json";
@@ -72,10 +79,8 @@ const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
 /// The long bodies that are in memory at once.
 const MAX_UPLOADS: usize = 8;
 
-/// The parts of a server with accounts.
+/// The parts of the API.
 pub struct ApiParts {
-    /// The accounts.
-    pub accounts: Accounts,
     /// The tools, and the gate in front of them.
     pub catalog: Arc<Catalog>,
     /// The tools of a credential that names no profile.
@@ -84,6 +89,16 @@ pub struct ApiParts {
     pub sets: Arc<dyn Sets>,
     /// The set of a request that names none.
     pub set: Option<SetChoice>,
+    /// gongfu's own agent; `None` where it isn't for the callers.
+    pub agent: Option<Arc<dyn ChatAgent>>,
+    /// The accounts, where there are any.
+    pub accounts: Option<AccountApiParts>,
+}
+
+/// The parts of a server with accounts.
+pub struct AccountApiParts {
+    /// The accounts.
+    pub accounts: Accounts,
     /// The logs of the server itself, for its audit.
     pub logs: Arc<dyn LogChain>,
     /// The limits on how often somebody may ask.
@@ -94,11 +109,15 @@ pub struct ApiParts {
     pub teams: Arc<dyn TeamsChanged>,
 }
 
-/// The API of a server with accounts.
+/// The API.
 pub(crate) struct Api {
     pub(crate) parts: ApiParts,
     /// The URL of MCP as clients see it: the audience of access tokens for it.
     pub(crate) mcp_url: String,
+    /// The URL of the server as clients see it.
+    issuer: String,
+    /// Stops the turns of the agent.
+    turns: CancellationToken,
     clock: Arc<dyn Clock>,
     identities: IdentityCache,
     idempotency: Arc<Idempotency>,
@@ -108,10 +127,10 @@ pub(crate) struct Api {
 
 /// Makes the list of endpoints.
 macro_rules! endpoints {
-    ($($family:ident::$endpoint:ident,)+) => {
+    ($($family:ident $(::$inner:ident)+,)+) => {
         fn entries() -> Vec<Entry> {
             let mut entries = Vec::new();
-            $(Entry::add::<$family::$endpoint>(&mut entries, stringify!($family));)+
+            $(Entry::add::<$family $(::$inner)+>(&mut entries, stringify!($family));)+
             entries
         }
     };
@@ -157,6 +176,13 @@ endpoints! {
     tool::ToolCall,
     tool::SkillFind,
     capability::CapabilityRead,
+    agent::AgentChat,
+    agent::AgentTool,
+    agent::AgentCapabilities,
+    agent::session::AgentSessions,
+    agent::session::AgentSession,
+    openai::ChatCompletion,
+    openai::ModelList,
     connection::ConnectionList,
     connection::ConnectionRead,
     approval::ApprovalRead,
@@ -192,6 +218,8 @@ struct Entry {
     access: Access,
     /// The least role of its callers, where they act for a team.
     team: Option<TeamRole>,
+    /// True where a server without accounts has it as well.
+    is_local: bool,
     success: Vec<u16>,
     body: RequestBody,
     headers: &'static [&'static str],
@@ -226,6 +254,7 @@ impl Entry {
             path: E::PATH.to_owned(),
             access: E::ACCESS,
             team: None,
+            is_local: E::IS_LOCAL,
             success: success
                 .into_iter()
                 .flatten()
@@ -264,10 +293,13 @@ fn route<E: Endpoint>(
 }
 
 impl Api {
-    pub(crate) fn new(parts: ApiParts, clock: Arc<dyn Clock>) -> Self {
-        let issuer = parts.accounts.settings().issuer.trim_end_matches('/');
+    pub(crate) fn new(parts: ApiParts, clock: Arc<dyn Clock>, turns: CancellationToken) -> Self {
+        let accounts = parts.accounts.as_ref();
+        let issuer = accounts.map_or("/", |server| &server.accounts.settings().issuer);
         Self {
-            mcp_url: format!("{issuer}{MCP_PATH}"),
+            mcp_url: format!("{}{MCP_PATH}", issuer.trim_end_matches('/')),
+            issuer: issuer.to_owned(),
+            turns,
             parts,
             identities: IdentityCache::new(Arc::clone(&clock)),
             clock,
@@ -278,7 +310,12 @@ impl Api {
 
     /// The URL of the server as clients see it: the audience of access tokens for the API.
     pub(crate) fn issuer(&self) -> &str {
-        &self.parts.accounts.settings().issuer
+        &self.issuer
+    }
+
+    /// True with accounts.
+    pub(crate) fn has_accounts(&self) -> bool {
+        self.parts.accounts.is_some()
     }
 
     /// The way to a credential, for `WWW-Authenticate` (RFC 6750, RFC 9728).
@@ -305,7 +342,10 @@ impl Api {
     /// The routes.
     pub(crate) fn routes(self: &Arc<Self>) -> Router<AppState> {
         let mut methods: BTreeMap<String, (MethodRouter<AppState>, Vec<String>)> = BTreeMap::new();
-        let entries = entries();
+        let entries: Vec<Entry> = entries()
+            .into_iter()
+            .filter(|entry| entry.is_local || self.has_accounts())
+            .collect();
         let document = Arc::new(openapi::document(&entries, self.issuer()));
         for entry in entries {
             let (router, allowed) = methods.remove(&entry.path).unwrap_or_default();
@@ -320,6 +360,9 @@ impl Api {
         let mut routes = Router::new();
         for (path, (router, allowed)) in methods {
             routes = routes.route(&path, router.fallback(other_method(allowed.join(", "))));
+        }
+        if !self.has_accounts() {
+            return routes.route(OPENAPI_PATH, document_of(&document));
         }
         let resource = Arc::new(self.resource());
         for path in [

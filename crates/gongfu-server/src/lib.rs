@@ -25,7 +25,7 @@ mod token;
 mod unread_body;
 
 pub use address::{Address, AddressError};
-pub use api::ApiParts;
+pub use api::{AccountApiParts, ApiParts};
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
 pub use oauth::OAuthParts;

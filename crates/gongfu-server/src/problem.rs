@@ -56,6 +56,8 @@ pub(crate) enum Problem {
     SignInRefused,
     /// Nobody signs in by password.
     PasswordsOff,
+    /// The agent isn't for the callers of this server.
+    AgentOff,
     /// Something isn't there, or belongs to somebody else.
     NotFound(&'static str),
     /// The request can't be read.

@@ -14,9 +14,10 @@ use gongfu_core::port::Clock;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use crate::api::{Api, ApiParts};
+use crate::api::{Api, ApiParts, speak_openai};
 use crate::caller::Caller;
 use crate::guard::Guard;
 use crate::metric::Metrics;
@@ -48,8 +49,9 @@ pub struct Surface<M> {
     pub public_url: Option<PublicUrl>,
     /// The token that stands for the server's user; without one, only that user is answered.
     pub token: Option<Token>,
-    /// The accounts of the server. Without them it answers its own user alone; with them, every caller with a credential.
-    pub accounts: Option<ApiParts>,
+    /// The REST API. Without accounts in it, the server answers its own user alone; with them, every caller with a
+    /// credential.
+    pub api: Option<ApiParts>,
     /// The sign-in of clients to these accounts.
     pub sign_in: Option<OAuthParts>,
 }
@@ -63,29 +65,34 @@ where
     /// The routes.
     pub(crate) fn router(self) -> (Router, AppState) {
         let clock = Arc::clone(&self.clock);
-        let api = self.accounts.map(|parts| Arc::new(Api::new(parts, clock)));
+        let turns = CancellationToken::new();
+        let api = self
+            .api
+            .map(|parts| Arc::new(Api::new(parts, clock, turns.clone())));
+        let accounts = api.as_ref().filter(|api| api.has_accounts());
         let state = AppState {
             guard: Arc::new(Guard::new(self.public_url.as_ref())),
             token: self.token,
-            has_accounts: api.is_some(),
+            has_accounts: accounts.is_some(),
             has_proxy: self.public_url.is_some(),
-            challenge: api.as_ref().map(|api| api.challenge().into()),
+            challenge: accounts.map(|api| api.challenge().into()),
             metrics: self.metrics,
             stopping: Arc::default(),
+            turns,
             link_parent_trace: self.link_parent_trace,
             health: self.health,
             clock: self.clock,
         };
         let mcp = Router::new().route_service(MCP_PATH, self.mcp);
         let metrics = Router::new().route("/metrics", get(metrics).fallback(only_get));
-        let (mcp, metrics, endpoints) = match &api {
+        let (mcp, metrics) = match accounts {
             Some(api) => (
                 api.protect_mcp(mcp, &state),
                 api.protect_admin(metrics, &state),
-                api.routes(),
             ),
-            None => (mcp, metrics, Router::new()),
+            None => (mcp, metrics),
         };
+        let endpoints = api.as_ref().map(Api::routes).unwrap_or_default();
         let sign_in = self.sign_in.map(oauth::router).unwrap_or_default();
         let sign_in = sign_in.with_state(());
         let router = Router::new()
@@ -105,6 +112,7 @@ where
                 state.clone(),
                 request::refuse_foreign,
             ))
+            .layer(middleware::from_fn(speak_openai))
             .layer(middleware::from_fn(unread_body::finish))
             .layer(middleware::from_fn_with_state(
                 state.clone(),

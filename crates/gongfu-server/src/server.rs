@@ -220,6 +220,17 @@ impl Server {
             let _ = shutdown.send(());
             shutdown.closed().await;
         };
+        let stopping_turns = async {
+            tokio::time::sleep(limits.drain).await;
+            self.state.turns.cancel();
+            std::future::pending::<()>().await;
+        };
+        let closing = async {
+            tokio::select! {
+                () = closing => {}
+                () = stopping_turns => {}
+            }
+        };
         match tokio::time::timeout(limits.deadline, closing).await {
             Ok(()) => Shutdown::Clean,
             Err(_) => Shutdown::Forced,

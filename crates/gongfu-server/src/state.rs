@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use gongfu_core::port::Clock;
 use http::{Extensions, HeaderMap};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::client_address::client_address;
 use crate::guard::Guard;
@@ -44,6 +45,8 @@ pub(crate) struct AppState {
     pub(crate) challenge: Option<Arc<str>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: Arc<AtomicBool>,
+    /// Stops the turns of the agent.
+    pub(crate) turns: CancellationToken,
     pub(crate) link_parent_trace: Option<LinkParentTrace>,
     pub(crate) health: Arc<dyn Fn() -> Health + Send + Sync>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -8,14 +8,30 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::environment::{Environment, LogFormat};
 use crate::telemetry::Telemetry;
 
+/// The kind of a command, as far as its log differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommandKind {
+    /// It serves until it is ended.
+    Server,
+    /// It runs the agent, whose traces are sent.
+    Agent,
+    /// It answers and ends.
+    Other,
+}
+
 /// Starts the log. Standard output belongs to answers and to the protocol, so it goes to standard
 /// error.
 ///
 /// A refused request is an answer and no news; the SDK's words about it come with
 /// `GONGFU_LOG=debug` or `-vv`. The lines that are asked for of
 /// a server say when; those of a command are read at once. Traces of a
-/// server are sent where the environment says.
-pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> Option<Telemetry> {
+/// server and of the agent are sent where the environment says.
+pub(crate) fn start(
+    environment: &Environment,
+    kind: CommandKind,
+    verbose: u8,
+) -> Option<Telemetry> {
+    let is_server = kind == CommandKind::Server;
     let asked = environment
         .log
         .as_deref()
@@ -40,7 +56,10 @@ pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> 
         LogFormat::Text if is_server && asked.is_some() => lines.with_target(false).boxed(),
         LogFormat::Text => lines.with_target(false).without_time().boxed(),
     };
-    let endpoint = environment.traces.as_deref().filter(|_| is_server);
+    let endpoint = environment
+        .traces
+        .as_deref()
+        .filter(|_| kind != CommandKind::Other);
     let service = environment.service.as_deref().unwrap_or("gongfu");
     let (telemetry, problem) = match endpoint.map(|to| Telemetry::to(to, service)) {
         Some(Ok(telemetry)) => (Some(telemetry), None),
@@ -49,6 +68,7 @@ pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> 
     };
     let traces = telemetry.as_ref().map(|telemetry| {
         let spans = Targets::new()
+            .with_target("gongfu_agent", LevelFilter::INFO)
             .with_target("gongfu_mcp", LevelFilter::INFO)
             .with_target("gongfu_server", LevelFilter::INFO);
         tracing_opentelemetry::layer()

@@ -60,11 +60,7 @@ fn main() -> ExitCode {
     if cli.output.quiet {
         progress::silence();
     }
-    let is_server = matches!(
-        cli.command,
-        cli::Command::Mcp { .. } | cli::Command::Serve { .. } | cli::Command::Servers
-    );
-    let telemetry = log::start(&environment, is_server, cli.output.verbose);
+    let telemetry = log::start(&environment, cli.command.kind(), cli.output.verbose);
     let outcome = command::run(cli, &environment, &mut terminal);
     if let Some(telemetry) = telemetry {
         telemetry.end();

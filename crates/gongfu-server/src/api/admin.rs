@@ -65,7 +65,7 @@ impl Endpoint for AccountList {
         let why = "it isn't a cursor of this list";
         let after = after.map_err(|_| Problem::field("cursor", why))?;
         let limit = self.limit.unwrap_or(50).min(MAX_PAGE);
-        let mut users = context.accounts().users(after.as_ref(), limit + 1).await?;
+        let mut users = context.accounts()?.users(after.as_ref(), limit + 1).await?;
         let has_more = users.len() > limit;
         users.truncate(limit);
         let last = users.last().map(|user| user.id.as_str().to_owned());
@@ -112,7 +112,7 @@ impl Endpoint for AccountCreate {
             is_admin: self.is_superuser,
         };
         let by = &context.identity()?.user;
-        let user = context.accounts().create(new, Some(by)).await?;
+        let user = context.accounts()?.create(new, Some(by)).await?;
         let location = format!("{}/{}", Self::PATH, user.id.as_str());
         Ok(Answer::from(UserReply::from(user)).location(location))
     }
@@ -162,7 +162,7 @@ one_user! {
 
 impl AccountRead {
     async fn act(self, context: &Context) -> Result<Answer<UserReply>, Problem> {
-        let user = context.accounts().user(&user_id(&self.id)?).await?;
+        let user = context.accounts()?.user(&user_id(&self.id)?).await?;
         Ok(Answer::from(UserReply::from(user)))
     }
 }
@@ -186,7 +186,7 @@ async fn set_active(
 ) -> Result<Answer<UserReply>, Problem> {
     let (id, by) = (user_id(id)?, &context.identity()?.user);
     let user = context
-        .accounts()
+        .accounts()?
         .set_active(&id, is_active, Some(by))
         .await?;
     Ok(Answer::from(UserReply::from(user)))
@@ -213,7 +213,7 @@ impl Endpoint for AccountDelete {
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let (id, by) = (user_id(&self.id)?, &context.identity()?.user);
-        context.accounts().delete(&id, Some(by)).await?;
+        context.accounts()?.delete(&id, Some(by)).await?;
         Ok(Answer::nothing())
     }
 }

@@ -89,7 +89,7 @@ impl Endpoint for ServerAuditRead {
         let why = "it isn't a cursor of this list";
         let after: u64 = after.ok_or_else(|| Problem::field("cursor", why))?;
         let limit = self.limit.unwrap_or(PAGE);
-        let (logs, log) = (&context.api.parts.logs, audit::key()?);
+        let (logs, log) = (&context.server()?.logs, audit::key()?);
         let mut entries = logs.entries_after(&log, after, limit + 1).await?;
         let has_more = entries.len() > limit;
         entries.truncate(limit);
@@ -132,7 +132,7 @@ impl Endpoint for ServerAuditVerify {
     type Reply = AuditCheck;
 
     async fn answer(self, context: &Context) -> Result<Answer<AuditCheck>, Problem> {
-        let checked = context.api.parts.logs.verify(&audit::key()?).await?;
+        let checked = context.server()?.logs.verify(&audit::key()?).await?;
         Ok(Answer::from(match checked {
             Ok(head) => AuditCheck {
                 is_whole: true,

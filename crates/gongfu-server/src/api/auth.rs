@@ -112,7 +112,7 @@ impl Endpoint for AuthRegister {
     type Reply = UserReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<UserReply>, Problem> {
-        let rates = &context.api.parts.rates;
+        let rates = &context.server()?.rates;
         let allowed = rates.registration_allowed(context.address);
         allowed.map_err(Problem::RateLimited)?;
         let _permit = context.hashing()?;
@@ -123,13 +123,13 @@ impl Endpoint for AuthRegister {
             is_admin: false,
         };
         let user = match &self.invitation {
-            None => context.accounts().register(new).await?,
+            None => context.accounts()?.register(new).await?,
             Some(invitation) => {
                 let secret = LinkSecret::parse(invitation);
                 let why = "it was used, has expired or never was";
                 let unknown = || Problem::field("invitation", why);
                 let secret = secret.ok_or_else(unknown)?;
-                let registered = context.accounts().register_by_link(&secret, new).await;
+                let registered = context.accounts()?.register_by_link(&secret, new).await;
                 registered.map_err(|error| match error {
                     AccountError::Unknown(_) => unknown(),
                     error => error.into(),
@@ -171,11 +171,15 @@ impl Endpoint for AuthLogin {
     type Reply = TokenReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TokenReply>, Problem> {
-        let rates = &context.api.parts.rates;
+        let rates = &context.server()?.rates;
         let allowed = rates.login_allowed(context.address, &self.email);
         allowed.map_err(Problem::RateLimited)?;
         let _permit = context.hashing()?;
-        match context.accounts().sign_in(&self.email, self.password).await {
+        match context
+            .accounts()?
+            .sign_in(&self.email, self.password)
+            .await
+        {
             Ok(sign_in) => {
                 rates.login_succeeded(&self.email);
                 Ok(Answer::from(TokenReply::from(sign_in)))
@@ -216,9 +220,9 @@ impl Endpoint for AuthRefresh {
     type Reply = TokenReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TokenReply>, Problem> {
-        let allowed = context.api.parts.rates.refresh_allowed(context.address);
+        let allowed = context.server()?.rates.refresh_allowed(context.address);
         allowed.map_err(Problem::RateLimited)?;
-        let sign_in = context.accounts().refresh(&self.refresh_token).await?;
+        let sign_in = context.accounts()?.refresh(&self.refresh_token).await?;
         Ok(Answer::from(TokenReply::from(sign_in)))
     }
 }
@@ -243,9 +247,9 @@ impl Endpoint for AuthLogout {
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let allowed = context.api.parts.rates.refresh_allowed(context.address);
+        let allowed = context.server()?.rates.refresh_allowed(context.address);
         allowed.map_err(Problem::RateLimited)?;
-        context.accounts().sign_out(&self.refresh_token).await?;
+        context.accounts()?.sign_out(&self.refresh_token).await?;
         Ok(Answer::nothing())
     }
 }

@@ -15,9 +15,22 @@ use crate::problem::Problem;
 const PAGE: usize = 50;
 
 /// The names of the kinds, and null, for schemas.
-fn kind_names() -> Vec<Option<&'static str>> {
+pub(super) fn kind_names() -> Vec<Option<&'static str>> {
     let names = CapabilityKind::ALL.map(CapabilityKind::as_str);
     names.into_iter().map(Some).chain([None]).collect()
+}
+
+/// Asks for a page.
+pub(super) fn query(
+    kind: Option<CapabilityKind>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+) -> CapabilityQuery {
+    CapabilityQuery {
+        kind,
+        cursor,
+        limit: Some(limit.unwrap_or(PAGE)),
+    }
 }
 
 /// Capabilities.
@@ -66,11 +79,8 @@ impl Endpoint for CapabilityRead {
 
     async fn answer(self, context: &Context) -> Result<Answer<CapabilityPage>, Problem> {
         let profiles = profiles(context, self.profile.as_deref())?;
-        let query = CapabilityQuery {
-            kind: self.kind.as_deref().and_then(CapabilityKind::from_name),
-            cursor: self.cursor,
-            limit: Some(self.limit.unwrap_or(PAGE)),
-        };
+        let kind = self.kind.as_deref().and_then(CapabilityKind::from_name);
+        let query = query(kind, self.cursor, self.limit);
         let actor = context.actor_in(self.set.as_deref())?;
         let page = context.catalog().capabilities(query, &profiles, &actor);
         let page = page.await?;

@@ -4,19 +4,21 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::response::Response;
 use gongfu_core::account::{Actor, Role, TeamId};
 use gongfu_core::port::Timestamp;
 use gongfu_core::registry::{Accounts, Credential, Identity};
 use gongfu_core::set::SetChoice;
 use gongfu_core::text::clipped;
 use gongfu_hub::Catalog;
+use gongfu_hub::agent::ChatAgent;
 use gongfu_hub::surface::Operation;
 use http::HeaderMap;
 use http::header::{HeaderName, USER_AGENT};
 
-use super::Api;
 use super::revocation;
 use super::team_access::team_path;
+use super::{AccountApiParts, Api};
 use crate::problem::Problem;
 use crate::rate::HashingPermit;
 
@@ -45,8 +47,28 @@ impl Context {
         self.identity.as_deref().ok_or(Problem::CredentialMissing)
     }
 
-    pub(super) fn accounts(&self) -> &Accounts {
-        &self.api.parts.accounts
+    /// The parts of a server with accounts.
+    ///
+    /// # Errors
+    /// It has none: then only the endpoints for its own user are there.
+    pub(super) fn server(&self) -> Result<&AccountApiParts, Problem> {
+        self.api.parts.accounts.as_ref().ok_or(Problem::Fault)
+    }
+
+    /// The accounts of the server.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(super) fn accounts(&self) -> Result<&Accounts, Problem> {
+        Ok(&self.server()?.accounts)
+    }
+
+    /// gongfu's own agent.
+    ///
+    /// # Errors
+    /// It isn't for the callers of this server.
+    pub(super) fn agent(&self) -> Result<&Arc<dyn ChatAgent>, Problem> {
+        self.api.parts.agent.as_ref().ok_or(Problem::AgentOff)
     }
 
     pub(super) fn catalog(&self) -> &Catalog {
@@ -65,21 +87,23 @@ impl Context {
         })
     }
 
-    /// The caller for the gate, acting for themselves: an API token is an agent's, an access token a person's.
+    /// The caller for the gate, acting for themselves: an API token is an agent's, an access token a person's, and
+    /// without accounts it is a program of the server's user.
     ///
     /// # Errors
     /// The endpoint is for everybody.
     pub(super) fn user_actor(&self) -> Result<Actor, Problem> {
+        let client = self.header(USER_AGENT).unwrap_or("rest");
+        let client = clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER);
+        if self.api.parts.accounts.is_none() {
+            return Ok(Actor::local(Role::ExternalAgent, client));
+        }
         let identity = self.identity()?;
         let role = match identity.credential {
             Credential::ApiToken(_) => Role::ExternalAgent,
             Credential::SignIn(_) => Role::Developer,
         };
-        let client = self.header(USER_AGENT).unwrap_or("rest");
-        Ok(identity.actor(
-            role,
-            clipped(client, MAX_CLIENT, char::REPLACEMENT_CHARACTER),
-        ))
+        Ok(identity.actor(role, client))
     }
 
     /// The caller as an agent that works with a set: with the one that the request names, else the server's.
@@ -106,9 +130,22 @@ impl Context {
         &self,
         work: impl Future<Output = T>,
     ) -> Result<T, Problem> {
+        let Some(server) = &self.api.parts.accounts else {
+            return Ok(work.await);
+        };
         let identity = self.identity.as_ref();
         let identity = identity.ok_or(Problem::CredentialMissing)?;
-        revocation::unless_revoked(self.accounts(), identity, work).await
+        revocation::unless_revoked(&server.accounts, identity, work).await
+    }
+
+    /// The same response; a stream of events ends once the credential of the request is revoked.
+    pub(super) fn watched(&self, response: Response) -> Response {
+        match (&self.identity, &self.api.parts.accounts) {
+            (Some(identity), Some(server)) => {
+                revocation::watched(response, Arc::clone(identity), &server.accounts)
+            }
+            _ => response,
+        }
     }
 
     /// Does an operation as the caller, through the gate.
@@ -141,6 +178,6 @@ impl Context {
     /// # Errors
     /// Too many requests wait for it.
     pub(super) fn hashing(&self) -> Result<HashingPermit, Problem> {
-        self.api.parts.rates.hashing().map_err(Problem::RateLimited)
+        self.server()?.rates.hashing().map_err(Problem::RateLimited)
     }
 }

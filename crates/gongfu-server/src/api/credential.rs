@@ -91,9 +91,12 @@ pub(crate) async fn authenticate_mcp(
     mut request: Request,
     next: Next,
 ) -> Response {
+    let Some(server) = &api.parts.accounts else {
+        return state.problem(Problem::Fault).into_response();
+    };
     // A person who signed in at the API can try tools as well.
     let audiences = [api.mcp_url.as_str(), api.issuer()];
-    let accounts = &api.parts.accounts;
+    let accounts = &server.accounts;
     let sent = bearer(request.headers(), request.uri()).ok().flatten();
     let key = sent.map(|sent| IdentityCache::key(sent, &audiences));
     let known = key.and_then(|key| api.identities.get(&key));
@@ -109,7 +112,7 @@ pub(crate) async fn authenticate_mcp(
     };
     let allowed = found.and_then(|identity| {
         let (Credential::ApiToken(id) | Credential::SignIn(id)) = &identity.credential;
-        let allowed = api.parts.rates.request_allowed(id);
+        let allowed = server.rates.request_allowed(id);
         allowed.map_err(Problem::RateLimited)?;
         Ok(identity)
     });
@@ -132,8 +135,11 @@ pub(crate) async fn authenticate_admin(
     request: Request,
     next: Next,
 ) -> Response {
+    let Some(server) = &api.parts.accounts else {
+        return state.problem(Problem::Fault).into_response();
+    };
     let (headers, uri) = (request.headers(), request.uri());
-    let identity = identify(&api.parts.accounts, headers, uri, &[api.issuer()]).await;
+    let identity = identify(&server.accounts, headers, uri, &[api.issuer()]).await;
     let checked = identity.and_then(|identity| check(Access::Scopes(&[Scope::Admin]), &identity));
     match checked {
         Ok(()) => next.run(request).await,

@@ -60,6 +60,8 @@ pub(crate) enum ReplyBody {
     Json,
     /// Nothing.
     Nothing,
+    /// JSON, or a stream of events where the request asks for one.
+    JsonOrEvents,
     /// A file.
     File,
 }
@@ -77,6 +79,8 @@ pub(crate) trait Endpoint: DeserializeOwned + JsonSchema + Send + 'static {
     /// The least role in a team of those who may send it for the team, below `/api/v1/teams/{team}`; `None` where nobody
     /// may.
     const TEAM: Option<TeamRole> = None;
+    /// True where a server without accounts has it as well, for its own user.
+    const IS_LOCAL: bool = false;
     /// The status of its reply.
     const SUCCESS: StatusCode = StatusCode::OK;
     /// Another status of its reply.
@@ -114,6 +118,7 @@ enum Content<T> {
     Json(T),
     Nothing,
     File(Vec<u8>),
+    Events(Body),
 }
 
 impl<T> From<T> for Answer<T> {
@@ -184,6 +189,16 @@ impl Answer<()> {
     }
 }
 
+impl<T> Answer<T> {
+    /// A stream of events.
+    pub(crate) fn events(body: Body) -> Self {
+        Self::of(Content::Events(body))
+            .with(CONTENT_TYPE, "text/event-stream")
+            // Proxies would hold it back.
+            .with(HeaderName::from_static("x-accel-buffering"), "no")
+    }
+}
+
 impl<T: Serialize> Answer<T> {
     /// The response. Nothing of the API is for caches: it is somebody's own.
     pub(crate) fn into_response(self, success: StatusCode) -> Result<Response, Problem> {
@@ -198,6 +213,7 @@ impl<T: Serialize> Answer<T> {
         }
         match self.content {
             Content::Nothing => {}
+            Content::Events(body) => *response.body_mut() = body,
             Content::File(bytes) => *response.body_mut() = Body::from(bytes),
             Content::Json(reply) => {
                 let json = HeaderValue::from_static("application/json");

@@ -124,7 +124,7 @@ impl Endpoint for GrantCreate {
                 hint: "leave `private` out, or ask an admin",
             });
         }
-        if !context.api.parts.users_grant && !identity.is_admin {
+        if !context.server()?.users_grant && !identity.is_admin {
             return Err(Problem::Forbidden {
                 detail: "on this server only an admin lets scripts reach hosts".to_owned(),
                 hint: "ask an admin",

@@ -38,7 +38,7 @@ impl Endpoint for AccountInvite {
     async fn answer(self, context: &Context) -> Result<Answer<LinkReply>, Problem> {
         let by = &context.identity()?.user;
         let invited = context
-            .accounts()
+            .accounts()?
             .invite_newcomer(self.is_superuser, Some(by));
         let (secret, expires) = invited.await?;
         let issuer = context.api.issuer().trim_end_matches('/');
@@ -69,7 +69,7 @@ impl Endpoint for AccountLink {
 
     async fn answer(self, context: &Context) -> Result<Answer<LinkReply>, Problem> {
         let (id, by) = (user_id(&self.id)?, &context.identity()?.user);
-        let (secret, expires) = context.accounts().create_link(&id, Some(by)).await?;
+        let (secret, expires) = context.accounts()?.create_link(&id, Some(by)).await?;
         let issuer = context.api.issuer().trim_end_matches('/');
         Ok(Answer::from(LinkReply {
             url: format!("{issuer}/invite/{}", secret.as_str()),

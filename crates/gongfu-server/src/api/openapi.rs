@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::{Access, ReplyBody, RequestBody};
 use super::skill::IDEMPOTENCY_KEY;
-use super::{Entry, schema, team_access};
+use super::{Entry, openai, schema, team_access};
 use crate::problem::ProblemDocument;
 
 const PROBLEM: &str = "application/problem+json";
@@ -37,7 +37,10 @@ pub(super) fn document(entries: &[Entry], url: &str) -> Value {
         "paths": paths,
         "components": {
             "responses": shared,
-            "schemas": { "Problem": schema::of_reply::<ProblemDocument>().schema },
+            "schemas": {
+                "Problem": schema::of_reply::<ProblemDocument>().schema,
+                "Error": schema::of_reply::<openai::refusal::ErrorBody>().schema,
+            },
             "securitySchemes": {
                 "person": {
                     "type": "http",
@@ -284,11 +287,33 @@ fn refusals(entry: &Entry) -> BTreeMap<u16, Vec<&'static str>> {
 
 /// A refusal with one of these codes.
 fn refusal(status: u16, codes: &[&str]) -> Value {
-    let reference = json!({ "$ref": "#/components/schemas/Problem" });
+    with_schema(status, codes, PROBLEM, "Problem")
+}
+
+/// The same with a document of another type.
+fn with_schema(status: u16, codes: &[&str], media_type: &str, schema: &str) -> Value {
+    let reference = json!({ "$ref": format!("#/components/schemas/{schema}") });
     json!({
         "description": format!("{}: {}", reason(status), codes.join(", ")),
-        "content": { PROBLEM: { "schema": reference } },
+        "content": { media_type: { "schema": reference } },
     })
+}
+
+/// The refusals of an endpoint for clients of OpenAI's API, with the statuses that these know.
+fn openai_refusals(entry: &Entry) -> Map<String, Value> {
+    let mut all: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
+    for (status, codes) in refusals(entry) {
+        for code in codes {
+            let status = openai::refusal::known_status(status, code);
+            all.entry(status).or_default().push(code);
+        }
+    }
+    let all = all.into_iter();
+    all.map(|(status, codes)| {
+        let refusal = with_schema(status, &codes, "application/json", "Error");
+        (status.to_string(), refusal)
+    })
+    .collect()
 }
 
 /// The name of a shared refusal.
@@ -305,6 +330,10 @@ fn responses(entry: &Entry) -> Map<String, Value> {
             ReplyBody::Json => Some(json!({
                 "application/json": { "schema": entry.reply_schema.schema },
             })),
+            ReplyBody::JsonOrEvents => Some(json!({
+                "application/json": { "schema": entry.reply_schema.schema },
+                "text/event-stream": { "schema": { "type": "string" } },
+            })),
             ReplyBody::File => Some(json!({
                 "*/*": { "schema": { "type": "string", "format": "binary" } },
             })),
@@ -313,6 +342,10 @@ fn responses(entry: &Entry) -> Map<String, Value> {
             response.insert("content".to_owned(), content);
         }
         responses.insert(status.to_string(), response);
+    }
+    if openai::refusal::is_for(&entry.path) {
+        responses.extend(openai_refusals(entry));
+        return responses;
     }
     for (status, codes) in refusals(entry) {
         let response = if SHARED.contains(&(status, codes.as_slice())) {

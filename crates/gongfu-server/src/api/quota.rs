@@ -53,7 +53,7 @@ impl Endpoint for QuotaRead {
     type Reply = QuotaReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<QuotaReply>, Problem> {
-        let user = context.accounts().user(&user_id(&self.id)?).await?;
+        let user = context.accounts()?.user(&user_id(&self.id)?).await?;
         Ok(Answer::from(QuotaReply::from(user.quota)))
     }
 }
@@ -95,7 +95,7 @@ impl Endpoint for QuotaSet {
             runs_per_hour: self.runs_per_hour,
         };
         let (id, by) = (user_id(&self.id)?, &context.identity()?.user);
-        let user = context.accounts().set_quota(&id, quota, Some(by)).await?;
+        let user = context.accounts()?.set_quota(&id, quota, Some(by)).await?;
         team::changed(context).await?;
         Ok(Answer::from(QuotaReply::from(user.quota)))
     }

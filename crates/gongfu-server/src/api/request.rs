@@ -55,16 +55,11 @@ async fn respond<E: Endpoint>(
     mut request: Request,
 ) -> Result<Response, Problem> {
     let identity = authorised::<E>(&api, request.headers(), request.uri()).await?;
-    if let Some(identity) = &identity {
-        let (Credential::ApiToken(id) | Credential::SignIn(id)) = &identity.credential;
-        let allowed = api.parts.rates.request_allowed(id);
-        allowed.map_err(Problem::RateLimited)?;
-    }
     let path = request.extract_parts::<RawPathParams>().await;
     let path = path.map_err(|_| Problem::Malformed("the path isn't UTF-8".to_owned()))?;
-    let team = match (E::TEAM, &identity) {
-        (Some(role), Some(identity)) if places.is_for_team => {
-            let accounts = &api.parts.accounts;
+    let team = match (E::TEAM, &identity, &api.parts.accounts) {
+        (Some(role), Some(identity), Some(server)) if places.is_for_team => {
+            let accounts = &server.accounts;
             let named = path
                 .iter()
                 .find(|(name, _)| *name == team_access::PARAMETER);
@@ -103,22 +98,28 @@ async fn respond<E: Endpoint>(
     let response = input.answer(&context).await?.into_response(E::SUCCESS)?;
     match start {
         Some(Start::First(turn)) => turn.remember(response).await,
-        _ => Ok(response),
+        _ => Ok(context.watched(response)),
     }
 }
 
-/// The identity of a caller who may call the endpoint; `None` where everybody may.
+/// The identity of a caller who may call the endpoint now; `None` where everybody may, and without accounts, where others
+/// than the server's user are refused before.
 async fn authorised<E: Endpoint>(
     api: &Api,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Option<Arc<Identity>>, Problem> {
+    let Some(server) = &api.parts.accounts else {
+        return Ok(None);
+    };
     if E::ACCESS == Access::Public {
         return Ok(None);
     }
-    let accounts = &api.parts.accounts;
-    let identity = credential::identify(accounts, headers, uri, &[api.issuer()]).await?;
+    let identity = credential::identify(&server.accounts, headers, uri, &[api.issuer()]).await?;
     credential::check(E::ACCESS, &identity)?;
+    let (Credential::ApiToken(id) | Credential::SignIn(id)) = &identity.credential;
+    let allowed = server.rates.request_allowed(id);
+    allowed.map_err(Problem::RateLimited)?;
     Ok(Some(identity))
 }
 

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 
 /// Makes spaces see a change of teams at once.
 pub(super) async fn changed(context: &Context) -> Result<(), Problem> {
-    Ok(context.api.parts.teams.changed().await?)
+    Ok(context.server()?.teams.changed().await?)
 }
 
 /// A role in a team.
@@ -123,7 +123,7 @@ pub(super) struct TeamReply {
 pub(super) async fn reply(context: &Context, team: &Team) -> Result<TeamReply, Problem> {
     let mut members = Vec::with_capacity(team.members.len());
     for (id, membership) in &team.members {
-        let user = match context.accounts().user(id).await {
+        let user = match context.accounts()?.user(id).await {
             Ok(user) => user,
             Err(AccountError::Unknown(_)) => continue,
             Err(error) => return Err(error.into()),
@@ -181,7 +181,7 @@ impl Endpoint for TeamList {
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamPage>, Problem> {
         let user = &context.identity()?.user;
-        let teams = context.accounts().teams_of(user).await?;
+        let teams = context.accounts()?.teams_of(user).await?;
         Ok(Answer::from(TeamPage {
             items: teams
                 .iter()
@@ -212,7 +212,7 @@ impl Endpoint for TeamCreate {
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {
         let user = &context.identity()?.user;
-        let created = context.accounts().create_team(self.name, user, Some(user));
+        let created = context.accounts()?.create_team(self.name, user, Some(user));
         let team = created.await?;
         changed(context).await?;
         let location = format!("{}/{}", Self::PATH, team.id.as_str());
@@ -239,7 +239,7 @@ impl Endpoint for TeamRead {
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {
         let user = &context.identity()?.user;
-        let team = of(context.accounts(), &self.team, user, TeamRole::Member).await?;
+        let team = of(context.accounts()?, &self.team, user, TeamRole::Member).await?;
         Ok(Answer::from(reply(context, &team).await?))
     }
 }
@@ -265,7 +265,7 @@ impl Endpoint for TeamRename {
     type Reply = TeamReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {
-        let (accounts, user) = (context.accounts(), &context.identity()?.user);
+        let (accounts, user) = (context.accounts()?, &context.identity()?.user);
         let team = of(accounts, &self.team, user, TeamRole::Maintainer).await?;
         let renamed = accounts.rename_team(&team.id, self.name, Some(user));
         let team = renamed.await?;
@@ -294,7 +294,7 @@ impl Endpoint for TeamDelete {
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let (accounts, user) = (context.accounts(), &context.identity()?.user);
+        let (accounts, user) = (context.accounts()?, &context.identity()?.user);
         let team = of(accounts, &self.team, user, TeamRole::Maintainer).await?;
         accounts.delete_team(&team.id, Some(user)).await?;
         changed(context).await?;
@@ -326,7 +326,7 @@ impl Endpoint for ServerTeamList {
         let why = "it isn't a cursor of this list";
         let after = after.map_err(|_| Problem::field("cursor", why))?;
         let limit = self.limit.unwrap_or(50).min(MAX_PAGE);
-        let mut teams = context.accounts().teams(after.as_ref(), limit + 1).await?;
+        let mut teams = context.accounts()?.teams(after.as_ref(), limit + 1).await?;
         let has_more = teams.len() > limit;
         teams.truncate(limit);
         let last = teams.last().map(|team| team.id.as_str().to_owned());
@@ -363,7 +363,7 @@ impl Endpoint for ServerTeamDelete {
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let by = &context.identity()?.user;
         let team = team_id(&self.team)?;
-        context.accounts().delete_team(&team, Some(by)).await?;
+        context.accounts()?.delete_team(&team, Some(by)).await?;
         changed(context).await?;
         Ok(Answer::nothing())
     }

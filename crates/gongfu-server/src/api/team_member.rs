@@ -49,7 +49,7 @@ impl Endpoint for TeamInvite {
     type Reply = CreatedInvitation;
 
     async fn answer(self, context: &Context) -> Result<Answer<CreatedInvitation>, Problem> {
-        let (accounts, user) = (context.accounts(), &context.identity()?.user);
+        let (accounts, user) = (context.accounts()?, &context.identity()?.user);
         let team = of(accounts, &self.team, user, TeamRole::Maintainer).await?;
         let role = self.role.unwrap_or(RoleName::Member);
         let invited = accounts.invite(&team.id, role.into(), Some(user));
@@ -86,7 +86,7 @@ impl Endpoint for TeamInvitationDelete {
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let (accounts, user) = (context.accounts(), &context.identity()?.user);
+        let (accounts, user) = (context.accounts()?, &context.identity()?.user);
         let team = of(accounts, &self.team, user, TeamRole::Maintainer).await?;
         let withdrawn = accounts.withdraw(&team.id, &self.id, Some(user));
         withdrawn.await?;
@@ -123,7 +123,7 @@ impl Endpoint for TeamJoin {
         };
         let secret = InvitationSecret::parse(&self.invitation).ok_or_else(unknown)?;
         let user = &context.identity()?.user;
-        let joined = context.accounts().join(&secret, user).await;
+        let joined = context.accounts()?.join(&secret, user).await;
         let team = joined.map_err(|error| match error {
             AccountError::Unknown(_) => unknown(),
             error => error.into(),
@@ -156,7 +156,7 @@ impl Endpoint for MemberChange {
     type Reply = TeamReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {
-        let (accounts, by) = (context.accounts(), &context.identity()?.user);
+        let (accounts, by) = (context.accounts()?, &context.identity()?.user);
         let team = of(accounts, &self.team, by, TeamRole::Maintainer).await?;
         let user = user_id(&self.user)?;
         // Nobody is made a member who didn't agree.
@@ -193,7 +193,7 @@ impl Endpoint for MemberRemove {
     type Reply = ();
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
-        let (accounts, by) = (context.accounts(), &context.identity()?.user);
+        let (accounts, by) = (context.accounts()?, &context.identity()?.user);
         let user = user_id(&self.user)?;
         let role = if user == *by {
             TeamRole::Member
@@ -233,7 +233,7 @@ impl Endpoint for ServerMemberChange {
         let by = &context.identity()?.user;
         let (team, user) = (team_id(&self.team)?, user_id(&self.user)?);
         let set = context
-            .accounts()
+            .accounts()?
             .set_member(&team, &user, self.role.into(), Some(by));
         let team = set.await?;
         changed(context).await?;

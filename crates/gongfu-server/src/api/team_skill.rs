@@ -48,7 +48,7 @@ impl Endpoint for TeamSkillShare {
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {
         let user = &context.identity()?.user;
-        let team = of(context.accounts(), &self.team, user, TeamRole::Maintainer).await?;
+        let team = of(context.accounts()?, &self.team, user, TeamRole::Maintainer).await?;
         let (catalog, actor) = (context.catalog(), context.user_actor()?);
         let download = StoredSkillDownload { skill: self.skill };
         let shared = catalog.operate(download, &actor).await;

@@ -3,10 +3,12 @@
 mod access;
 mod account;
 mod admin;
+mod agent;
 mod body;
 mod connection;
 mod document;
 mod limit;
+mod openai;
 mod skill;
 mod tool;
 
@@ -32,7 +34,8 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
-use super::ApiParts;
+use self::agent::FakeAgent;
+use super::{AccountApiParts, ApiParts};
 use crate::metric::Metrics;
 use crate::rate::{RateLimits, RateSettings};
 use crate::route::Surface;
@@ -48,6 +51,7 @@ struct TestServer {
     spaces: Arc<MemorySpaces>,
     passwords: Arc<FakePasswords>,
     clock: Arc<FixedClock>,
+    agent: Arc<FakeAgent>,
     router: Router,
 }
 
@@ -85,6 +89,14 @@ impl Reply {
             .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.body)))
     }
 
+    /// The code of a refusal in the form of OpenAI.
+    fn openai_code(&self) -> Option<String> {
+        let document: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let error = document.get("error")?;
+        assert!(error["message"].is_string() && error["type"].is_string());
+        Some(error["code"].as_str().unwrap().to_owned())
+    }
+
     fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -94,6 +106,9 @@ impl Reply {
     /// The status and the code of a problem, after checking that it is a complete one.
     #[track_caller]
     fn problem(&self) -> (u16, String) {
+        if let Some(code) = self.openai_code() {
+            return (self.status.as_u16(), code);
+        }
         assert_eq!(
             self.header("content-type"),
             "application/problem+json",
@@ -148,6 +163,7 @@ impl TestServer {
         let catalog = Catalog::new(Arc::<MemorySpaces>::clone(&spaces), Quota::default(), None);
         let servers: Arc<dyn Servers> = Arc::new(FakeServers::default());
         now(upstream::provide(&catalog, &servers, None)).unwrap();
+        let agent = Arc::<FakeAgent>::default();
         let surface = Surface {
             mcp: Router::new().fallback(mcp),
             health: Arc::new(|| Health {
@@ -161,19 +177,22 @@ impl TestServer {
             public_url: None,
             token: None,
             sign_in: None,
-            accounts: Some(ApiParts {
-                users_grant: true,
-                accounts: accounts.clone(),
+            api: Some(ApiParts {
                 catalog: Arc::new(catalog),
                 profiles: vec![Profile::Standard],
                 sets: Arc::new(OneSet),
                 set: None,
-                logs: records,
-                teams: Arc::new(()),
-                rates: Arc::new(RateLimits::new(
-                    rates,
-                    Arc::<FixedClock>::clone(&clock) as _,
-                )),
+                agent: Some(Arc::<FakeAgent>::clone(&agent) as _),
+                accounts: Some(AccountApiParts {
+                    users_grant: true,
+                    accounts: accounts.clone(),
+                    logs: records,
+                    teams: Arc::new(()),
+                    rates: Arc::new(RateLimits::new(
+                        rates,
+                        Arc::<FixedClock>::clone(&clock) as _,
+                    )),
+                }),
             }),
         };
         Self {
@@ -181,6 +200,7 @@ impl TestServer {
             spaces,
             passwords,
             clock,
+            agent,
             router: surface.router().0,
         }
     }

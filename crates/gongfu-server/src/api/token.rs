@@ -88,8 +88,8 @@ impl Endpoint for TokenList {
 
     async fn answer(self, context: &Context) -> Result<Answer<TokenPage>, Problem> {
         let user = &context.identity()?.user;
-        let tokens = context.accounts().tokens(user).await?;
-        let uses = context.accounts().last_uses(user).await?;
+        let tokens = context.accounts()?.tokens(user).await?;
+        let uses = context.accounts()?.last_uses(user).await?;
         let (total, now) = (tokens.len(), context.now());
         let limit = self.limit.unwrap_or(20).min(MAX_PAGE);
         let page = tokens.into_iter().skip(self.skip).take(limit);
@@ -175,7 +175,7 @@ impl Endpoint for TokenCreate {
             expires: expires.transpose()?,
         };
         let user = &context.identity()?.user;
-        let (token, record) = context.accounts().create_token(user, new).await?;
+        let (token, record) = context.accounts()?.create_token(user, new).await?;
         let location = format!("{}/{}", Self::PATH, record.id);
         let reply = CreatedToken {
             token: token.as_str().to_owned(),
@@ -209,7 +209,7 @@ impl Endpoint for TokenRevoke {
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let user = &context.identity()?.user;
-        context.accounts().revoke_token(user, &self.id).await?;
+        context.accounts()?.revoke_token(user, &self.id).await?;
         Ok(Answer::nothing())
     }
 }

@@ -15,7 +15,8 @@ use crate::problem::Problem;
 
 /// The tools that a caller sees: those of the profile that it asks for, of its token's, or of the server's.
 pub(super) fn profiles(context: &Context, asked: Option<&str>) -> Result<Vec<Profile>, Problem> {
-    let of_token = context.identity()?.profile.as_deref();
+    let identity = context.identity.as_deref();
+    let of_token = identity.and_then(|identity| identity.profile.as_deref());
     let Some(name) = asked.or(of_token) else {
         return Ok(context.api.parts.profiles.clone());
     };
@@ -168,19 +169,19 @@ impl From<ToolResult> for ToolReply {
 pub(super) struct ToolCall {
     /// The name of the tool.
     #[schemars(length(min = 1, max = 128), extend("example" = "skill_list"))]
-    name: String,
+    pub(super) name: String,
     /// The arguments.
-    arguments: Map<String, Value>,
+    pub(super) arguments: Map<String, Value>,
     /// The profile that the tool belongs to.
     #[schemars(extend("enum" = profile_names()))]
-    profile: Option<String>,
+    pub(super) profile: Option<String>,
     /// The set that the request works with; a set only narrows.
     #[schemars(length(min = 1, max = 128))]
-    set: Option<String>,
+    pub(super) set: Option<String>,
 }
 
 /// The statuses with which a tool may fail.
-const TOOL_REFUSALS: &[Refusal] = &[
+pub(super) const TOOL_REFUSALS: &[Refusal] = &[
     Refusal {
         status: 403,
         codes: &[

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 
 /// Compares the password of the caller, who may have found an open session. It counts like a login.
 async fn confirm(context: &Context, password: String) -> Result<User, Problem> {
-    let (accounts, rates) = (context.accounts(), &context.api.parts.rates);
+    let (accounts, rates) = (context.accounts()?, &context.server()?.rates);
     let user = accounts.user(&context.identity()?.user).await?;
     let name = user.username.as_str();
     let allowed = rates.login_allowed(context.address, name);
@@ -46,7 +46,7 @@ impl Endpoint for UserRead {
     type Reply = UserReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<UserReply>, Problem> {
-        let user = context.accounts().user(&context.identity()?.user).await?;
+        let user = context.accounts()?.user(&context.identity()?.user).await?;
         Ok(Answer::from(UserReply::from(user)))
     }
 }
@@ -76,7 +76,7 @@ impl Endpoint for UserChange {
 
     async fn answer(self, context: &Context) -> Result<Answer<UserReply>, Problem> {
         let id = &context.identity()?.user;
-        let renamed = context.accounts().rename(id, self.email, self.username);
+        let renamed = context.accounts()?.rename(id, self.email, self.username);
         Ok(Answer::from(UserReply::from(renamed.await?)))
     }
 }
@@ -105,7 +105,7 @@ impl Endpoint for UserDelete {
 
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let user = confirm(context, self.password).await?;
-        context.accounts().delete(&user.id, Some(&user.id)).await?;
+        context.accounts()?.delete(&user.id, Some(&user.id)).await?;
         Ok(Answer::nothing())
     }
 }
@@ -134,9 +134,10 @@ impl Endpoint for PasswordChange {
     async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
         let user = confirm(context, self.current_password).await?;
         let _permit = context.hashing()?;
-        let changing = context
-            .accounts()
-            .set_password(&user.id, self.new_password, Some(&user.id));
+        let changing =
+            context
+                .accounts()?
+                .set_password(&user.id, self.new_password, Some(&user.id));
         changing.await.map_err(|error| match error {
             AccountError::Password(why) => Problem::field("new_password", why.to_string()),
             error => error.into(),

@@ -29,6 +29,7 @@ impl Problem {
             | Self::PersonNeeded
             | Self::AdminNeeded
             | Self::PasswordsOff
+            | Self::AgentOff
             | Self::Forbidden { .. } => StatusCode::FORBIDDEN,
             Self::RouteUnknown | Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodWrong(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -94,6 +95,7 @@ impl Problem {
                 "this server takes no passwords",
                 "sign in by the company's provider at /login",
             ),
+            Self::AgentOff => agent_off(),
             Self::NotFound(what) => with(
                 "NOT_FOUND",
                 &format!("there is no such {what}"),
@@ -186,6 +188,19 @@ impl Problem {
                 "internal error; see the server's log".to_owned(),
             ),
         }
+    }
+}
+
+/// The code and the words about an agent that isn't for users.
+fn agent_off() -> Words {
+    Words {
+        code: "AGENT_OFF",
+        detail: "this server's agent isn't for its users: it would ask the operator's models"
+            .to_owned(),
+        hint: Some(
+            "an operator allows it: gongfu config set agent.accounts true, and a restart of the server"
+                .to_owned(),
+        ),
     }
 }
 

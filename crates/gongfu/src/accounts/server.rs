@@ -10,10 +10,13 @@ use gongfu_core::registry::oauth::{AuthorizationServer, OAuthSettings};
 use gongfu_core::set::{SetChoice, Sets};
 use gongfu_files::disk::{self, Root};
 use gongfu_files::{Home, PrivatePaths};
+use gongfu_hub::agent::ChatAgent;
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::{LocalSkills, SharedSkills};
 use gongfu_records::FileRecords;
-use gongfu_server::{ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged};
+use gongfu_server::{
+    AccountApiParts, ApiParts, MCP_PATH, OAuthParts, RateLimits, RateSettings, TeamsChanged,
+};
 use gongfu_upstream::UserServers;
 use tokio::task::JoinHandle;
 
@@ -24,6 +27,7 @@ use super::removal::{Folders, remove_deleted};
 use super::sso::with_sso;
 use super::team::{TEAM_SOURCE, TeamWatch};
 use super::{AccountSpaces, ServerAccounts, skill_dir};
+use crate::agent::agent;
 use crate::cli::Profiles;
 use crate::clock::SystemClock;
 use crate::config::{Config, GrantSetting};
@@ -167,16 +171,25 @@ impl<'a> AccountServer<'a> {
         (sets, set): (Arc<dyn Sets>, Option<SetChoice>),
     ) -> anyhow::Result<(ApiParts, OAuthParts)> {
         let rates = Arc::new(self.rate_limits());
-        let api = ApiParts {
+        let agent = self
+            .config
+            .agent
+            .accounts
+            .then(|| agent(&parts.catalog, self.config, self.environment));
+        let accounts = AccountApiParts {
             accounts: self.open.accounts.clone(),
-            catalog: Arc::clone(&parts.catalog),
-            profiles: profiles.list.clone(),
-            sets,
-            set,
             logs: Arc::clone(&self.open.records) as Arc<dyn LogChain>,
             users_grant: self.config.accounts.grants == GrantSetting::Users,
             rates: Arc::clone(&rates),
             teams: Arc::clone(&self.teams) as Arc<dyn TeamsChanged>,
+        };
+        let api = ApiParts {
+            catalog: Arc::clone(&parts.catalog),
+            profiles: profiles.list.clone(),
+            sets,
+            set,
+            agent: agent.map(|agent| agent as Arc<dyn ChatAgent>),
+            accounts: Some(accounts),
         };
         Ok((api, self.sign_in(rates, has_proxy)?))
     }

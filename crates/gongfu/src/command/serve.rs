@@ -22,6 +22,7 @@ use gongfu_upstream::{UserServers, refreshes_ended};
 
 use super::Outcome;
 use crate::accounts::{self, server::AccountServer};
+use crate::agent;
 use crate::cli::{Places, Profiles, Serving};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -112,6 +113,14 @@ pub(crate) fn run(
             server.surface(&parts, profiles, public_url.is_some(), sets)
         });
         let (api, sign_in) = surface.transpose()?.unzip();
+        let api = api.unwrap_or_else(|| ApiParts {
+            catalog: Arc::clone(&parts.catalog),
+            profiles: profiles.list.clone(),
+            sets: Arc::clone(&sets),
+            set: set.clone(),
+            agent: Some(agent::agent(&parts.catalog, &config, environment)),
+            accounts: None,
+        });
         let ended = serve(
             profiles,
             parts,
@@ -125,7 +134,7 @@ pub(crate) fn run(
                 level,
                 sessions,
                 metrics,
-                accounts: api,
+                api,
                 sign_in,
             },
             || announce(&url, serving.json, terminal),
@@ -158,7 +167,7 @@ struct ServerParts {
     level: Arc<OnceLock<&'static str>>,
     sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
-    accounts: Option<ApiParts>,
+    api: ApiParts,
     sign_in: Option<OAuthParts>,
 }
 
@@ -255,7 +264,7 @@ async fn serve(
         link_parent_trace: Some(telemetry::adopt),
         public_url: served.public_url,
         token: served.token,
-        accounts: served.accounts,
+        api: Some(served.api),
         sign_in: served.sign_in,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());

@@ -72,6 +72,8 @@ pub(crate) struct AgentSection {
     pub(crate) session_tokens: u32,
     /// The longest answer of the model, in tokens; 0 leaves it to the provider.
     pub(crate) max_tokens: u32,
+    /// True if the users of a server with accounts may chat over REST: the agent asks the operator's models for them.
+    pub(crate) accounts: bool,
 }
 
 impl Default for AgentSection {
@@ -83,6 +85,7 @@ impl Default for AgentSection {
             context_tokens: u32::try_from(limits.context_tokens).unwrap_or(u32::MAX),
             session_tokens: 0,
             max_tokens: 0,
+            accounts: false,
         }
     }
 }

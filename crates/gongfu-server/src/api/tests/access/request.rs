@@ -105,6 +105,31 @@ impl Fixture {
                 format!("/api/v1/admin/users/{bob}/quota"),
                 json!({ "skills": 3 }),
             ),
+            other => self.agent_sample(other),
+        }
+    }
+
+    /// The same of an endpoint of the agent.
+    fn agent_sample(&self, name: &str) -> (String, Value) {
+        let with_path = |path: &str| (path.to_owned(), Value::Null);
+        match name {
+            "agent_chat" => ("/api/v1/agent/chat".to_owned(), json!({ "prompt": "x" })),
+            "agent_tool" => (
+                "/api/v1/agent/tool".to_owned(),
+                json!({ "name": "skill_list" }),
+            ),
+            "agent_capabilities" => with_path("/api/v1/agent/capabilities"),
+            "agent_session_list" => with_path("/api/v1/agent/sessions"),
+            "agent_session_read" => {
+                // The fake agent has one session of each user.
+                let id = self.ann.id.as_str();
+                (format!("/api/v1/agent/sessions/{id}"), Value::Null)
+            }
+            "chat_completion" => (
+                "/v1/chat/completions".to_owned(),
+                json!({ "model": "gongfu", "messages": [{ "role": "user", "content": "x" }] }),
+            ),
+            "model_list" => with_path("/v1/models"),
             other => self.team_sample(other),
         }
     }

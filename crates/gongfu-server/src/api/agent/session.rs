@@ -1,0 +1,173 @@
+//! The caller's sessions of the agent.
+
+use gongfu_hub::agent::SessionInfo;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use super::super::context::Context;
+use super::super::endpoint::{Access, Answer, Endpoint, Refusal};
+use super::super::skill::READ;
+use crate::problem::Problem;
+
+/// The sessions of an answer, unless somebody asks for another number.
+const PAGE: usize = 50;
+
+/// Sessions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct SessionPage {
+    /// The sessions, the one with the latest turn first.
+    items: Vec<ListedSession>,
+    /// The number of all.
+    total: usize,
+}
+
+/// A session.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ListedSession {
+    /// The id.
+    id: String,
+    /// The start of its first prompt.
+    title: String,
+    /// The time of its start (RFC 3339).
+    started: String,
+    /// The time of its last turn.
+    updated: String,
+    /// The model that was asked last.
+    model: Option<String>,
+    /// The number of turns.
+    turns: usize,
+    /// True while a turn isn't at its end.
+    is_open: bool,
+    /// The tokens of all turns.
+    usage: Tokens,
+    /// The session that it was forked from.
+    forked_from: Option<String>,
+}
+
+/// Tokens by kind: `input`, `output`, and `cached` for those of `input` that came from a cache.
+type Tokens = BTreeMap<&'static str, u64>;
+
+fn tokens(usage: gongfu_core::port::Usage) -> Tokens {
+    let kinds = [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cached", usage.cached),
+    ];
+    BTreeMap::from(kinds)
+}
+
+impl From<SessionInfo> for ListedSession {
+    fn from(info: SessionInfo) -> Self {
+        Self {
+            id: info.id,
+            title: info.title,
+            started: info.started,
+            updated: info.updated,
+            model: info.model,
+            turns: info.turns,
+            is_open: info.is_open,
+            usage: tokens(info.usage),
+            forked_from: info.forked_from,
+        }
+    }
+}
+
+/// List the sessions of the agent, the one with the latest turn first.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct AgentSessions {
+    /// The most sessions to return (50).
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+}
+
+impl Endpoint for AgentSessions {
+    const NAME: &'static str = "agent_session_list";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/api/v1/agent/sessions";
+    const ACCESS: Access = READ;
+    const IS_LOCAL: bool = true;
+    const REFUSALS: &'static [Refusal] = &[Refusal {
+        status: 403,
+        codes: &["AGENT_OFF"],
+    }];
+    type Reply = SessionPage;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SessionPage>, Problem> {
+        let sessions = context.agent()?.sessions(&context.actor()?).await?;
+        let total = sessions.len();
+        let items = sessions.into_iter().take(self.limit.unwrap_or(PAGE));
+        let items = items.map(ListedSession::from).collect();
+        Ok(Answer::from(SessionPage { items, total }))
+    }
+}
+
+/// A session with its log.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct SessionLog {
+    /// The id.
+    id: String,
+    /// The model that was asked last.
+    model: Option<String>,
+    /// True while a turn isn't at its end.
+    is_open: bool,
+    /// The tokens of all turns.
+    usage: Tokens,
+    /// The entries of the log, in order; each has a number `n`, a time `at` and a `kind`.
+    entries: Vec<Map<String, Value>>,
+}
+
+/// Read the log of a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct AgentSession {
+    /// The id of the session.
+    #[schemars(length(min = 1, max = 128))]
+    id: String,
+}
+
+impl Endpoint for AgentSession {
+    const NAME: &'static str = "agent_session_read";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/api/v1/agent/sessions/{id}";
+    const ACCESS: Access = READ;
+    const IS_LOCAL: bool = true;
+    const REFUSALS: &'static [Refusal] = &[
+        Refusal {
+            status: 403,
+            codes: &["AGENT_OFF"],
+        },
+        Refusal {
+            status: 404,
+            codes: &["SESSION_NOT_FOUND"],
+        },
+        Refusal {
+            status: 422,
+            codes: &["SESSION_INVALID"],
+        },
+    ];
+    type Reply = SessionLog;
+
+    async fn answer(self, context: &Context) -> Result<Answer<SessionLog>, Problem> {
+        let (agent, actor) = (context.agent()?, context.actor()?);
+        let shown = agent.session(&self.id, &actor).await?;
+        let entries = shown.entries.iter().map(|entry| {
+            let entry = serde_json::to_value(entry);
+            match entry {
+                Ok(Value::Object(entry)) => Ok(entry),
+                _ => Err(Problem::Fault),
+            }
+        });
+        let entries = entries.collect::<Result<_, _>>()?;
+        Ok(Answer::from(SessionLog {
+            model: shown.session.model().map(str::to_owned),
+            is_open: shown.session.is_open(),
+            usage: tokens(shown.session.usage()),
+            id: self.id,
+            entries,
+        }))
+    }
+}
