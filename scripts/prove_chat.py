@@ -4,7 +4,7 @@
     prove_chat.py [--gongfu BIN] [--show] [CASE…]
 
 Each case types into a chat on a home of its own, with a model of faulty_model.py, and says what has to be on the screen:
-tool calls in two lines, rendered Markdown, an approval that isn't answered by what was typed ahead, a turn that Ctrl-C
+tool calls in two lines, rendered Markdown, an approval that isn't answered by what was typed ahead, a question of another server, a turn that Ctrl-C
 stops, a session that is finished after a crash, errors after which the chat continues, each command, and text of a model
 that would command the terminal. At each end the modes of the terminal have to be what they were.
 
@@ -39,6 +39,32 @@ try:
 except ImportError:
     pyte = None
 
+# Another server, whose tool asks the person before it answers.
+SERVER = """
+import json, sys
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "title": "City"}, "days": {"type": "integer", "default": 3}, "unit": {"type": "string", "enum": ["C", "F"]}}, "required": ["city"]}
+TOOL = {"name": "weather", "description": "Tells the weather.", "inputSchema": {"type": "object"}}
+
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    if method == "initialize":
+        send(id=number, result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "sky", "version": "1"}})
+    elif method == "tools/list":
+        send(id=number, result={"tools": [TOOL]})
+    elif method == "tools/call":
+        send(id="ask", method="elicitation/create", params={"message": "Where \\u001b[2Jis it?", "requestedSchema": SCHEMA})
+        answer = json.loads(sys.stdin.readline())["result"]
+        send(id=number, result={"content": [{"type": "text", "text": json.dumps(answer)}]})
+    elif number is not None:
+        send(id=number, error={"code": -32601, "message": "no such method"})
+"""
 COLUMNS, LINES = 90, 70
 # The longest wait for something on the screen, in seconds.
 LIMIT = 60.0
@@ -246,6 +272,31 @@ def approval(world: World) -> None:
     wants(world.notes() == 2, "it ran although it was stopped")
 
 
+def elicitation(world: World) -> None:
+    server = world.folder / "sky.py"
+    server.write_text(SERVER)
+    world.gongfu_says("connection", "add", "sky", "--", sys.executable, str(server))
+    wants("1 tool" in world.gongfu_says("connection", "approve", "sky", "--yes"), "the server can't be approved")
+    weather = Turn(calls=[{"tool": "sky__weather", "params": {}}])
+    world.answers(weather, Turn("It rains."), weather, Turn("I don't know."))
+    chat = world.chat()
+    chat.says("how is the weather?", r"^\? another server asks$\n^  sky asks: Where .\[2Jis it\?$")
+    chat.sees(r"^City: ?\Z")
+    chat.types("\r")
+    chat.sees(r"^this one is needed$")
+    chat.types("Zürich\r")
+    chat.sees(r"^days \(a whole number\) \[3\]: ?\Z")
+    chat.types("\r")
+    chat.sees(r"^unit \(1 C, 2 F\) \[nothing\]: ?\Z")
+    chat.types("1\r")
+    chat.sees(r"^It rains\.$")
+    chat.says("/expand", r'"content": \{"city": "Z\\u00fcrich", "days": 3, "unit": "C"\}|"city": "Z')
+    chat.says("and now?", r"^City: ?\Z")
+    chat.types("/decline\r")
+    chat.sees(r"^I don't know\.$")
+    chat.sees(r'"action": "decline"')
+
+
 def interrupt(world: World) -> None:
     world.answers(Turn("Here again.", faults=["stall"]))
     chat = world.chat()
@@ -302,7 +353,7 @@ def errors(world: World) -> None:
     # Two lines are one prompt, by a backslash and by Alt-Enter; so is what is pasted.
     chat.sees(r"^> ?\Z")
     chat.types("first\\\rsecond\x1b\rthird\x1b[200~ \nfourth\x1b[201~")
-    chat.sees(r"^> first$\n^second$\n^third$\n^fourth\Z")
+    chat.sees(r"^> first\\$\n^second$\n^third$\n^fourth\Z")
     chat.types("\r")
     chat.sees(r"^And here\.$")
     prompt = world.run.requests[-1].body["messages"][-1]["content"]
@@ -348,7 +399,7 @@ def plain(world: World) -> None:
     wants(b"\x1b[1m" not in answer and b"\x1b[3" not in answer, "it is painted")
 
 
-CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, interrupt, crash, errors, terminated, without_model, hostile, plain]
+CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, elicitation, interrupt, crash, errors, terminated, without_model, hostile, plain]
 
 
 def planted(world: World) -> None:

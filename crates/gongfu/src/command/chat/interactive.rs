@@ -3,6 +3,7 @@
 mod blocks;
 mod editor;
 mod event;
+mod form;
 mod markdown;
 mod question;
 mod slash;

@@ -19,6 +19,9 @@ const MAX_HISTORY: usize = 500;
 /// The longest line that it holds, in bytes.
 const MAX_LINE: usize = 16 * 1024;
 
+/// A new line that stands for the backslash before it, other than one of a pasted command.
+const JOINT: &str = "\u{200b}\n";
+
 /// The end of an edit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
@@ -87,6 +90,7 @@ impl LineEditor {
         self.editor = Some(editor);
         match line {
             Ok(line) => {
+                let line = line.replace(&format!("\\{JOINT}"), "\n");
                 self.remember(&line);
                 Input::Line(line)
             }
@@ -154,7 +158,7 @@ impl ConditionalEventHandler for ContinueLine {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         let is_continued = context.line().ends_with('\\') && context.pos() == context.line().len();
-        is_continued.then(|| Cmd::Replace(Movement::BackwardChar(1), Some("\n".to_owned())))
+        is_continued.then(|| Cmd::Insert(1, JOINT.to_owned()))
     }
 }
 
