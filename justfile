@@ -279,6 +279,10 @@ prove-models-short: programs
     {{ python }} scripts/check_faulty_model.py
     {{ python }} scripts/prove_models.py --gongfu target/debug/gongfu --short
 
+# Prove what a person sees of a chat: types into it, and reads the screen of its terminal
+prove-chat *ARGUMENTS: programs
+    {{ python }} scripts/prove_chat.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Prove that OpenAI's SDK can chat with the agent of a server, and that the agent's own routes tell the same
 prove-agent-api *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -515,7 +519,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

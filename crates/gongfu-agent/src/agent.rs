@@ -71,7 +71,7 @@ impl Agent {
     }
 
     /// The agent as a caller of tools for a person: with that person's permissions, and with no person's words.
-    pub(crate) fn actor(person: &Actor, session: &str) -> Actor {
+    pub fn actor(person: &Actor, session: &str) -> Actor {
         Actor {
             role: match person.role {
                 Role::Visitor => Role::Visitor,

@@ -94,7 +94,7 @@ impl<'a> Calling<'a> {
 }
 
 /// Returns true if the tool says that it failed, or the program that it ran did.
-fn failed(result: &ToolResult) -> bool {
+pub(crate) fn failed(result: &ToolResult) -> bool {
     let data = result.structured_content.as_ref();
     let exit_code = data.and_then(|data| data.get("exit_code"));
     result.is_error || exit_code.is_some_and(|code| code.as_i64() != Some(0))
@@ -138,7 +138,7 @@ fn foreign(block: &Value) -> String {
 }
 
 /// The way in which a call ended that has this error.
-fn status(code: ErrorCode) -> CallStatus {
+pub(crate) fn status(code: ErrorCode) -> CallStatus {
     match code {
         ErrorCode::ToolNotFound
         | ErrorCode::MissingArgument

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use crate::agent::Agent;
+use crate::session::writer;
 use crate::span;
 use crate::store::Store;
 use crate::turn::Turn;
@@ -65,6 +66,21 @@ impl Operation for ChatTurn {
 }
 
 impl Agent {
+    fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ToolError> {
+        self.models.model(name).map_err(|error| {
+            let model = name.unwrap_or_default().to_owned();
+            Problem::Model { model, error }.error()
+        })
+    }
+
+    /// The full name of the model that answers to a name, or of the configured one.
+    ///
+    /// # Errors
+    /// There is no such model, or its provider isn't configured.
+    pub fn model_name(&self, name: Option<&str>) -> Result<String, ToolError> {
+        Ok(self.model(name)?.name().to_owned())
+    }
+
     /// Runs a turn of a chat to its end, as the person's agent. It passes the gate, as each of its calls does.
     ///
     /// # Errors
@@ -76,11 +92,7 @@ impl Agent {
         request: ChatRequest,
         person: &Actor,
     ) -> Result<ChatResult, ToolError> {
-        let model = self.models.model(request.model.as_deref());
-        let model = model.map_err(|error| {
-            let model = request.model.clone().unwrap_or_default();
-            Problem::Model { model, error }.error()
-        })?;
+        let model = self.model(request.model.as_deref())?;
         let operation = ChatTurn {
             session: request.session.clone(),
             turn: Some((Arc::clone(self), model, request)),
@@ -115,7 +127,7 @@ async fn run(
         return Err(Problem::wrong_value("prompt", reason, "say what is to be done").error());
     }
     let space = &call.space;
-    let writer = format!("{}-{}-{}", std::process::id(), call.id, space.now().0);
+    let writer = writer(call);
     let mut store = match &session {
         Some(id) => Store::open(space, id, &writer).await?,
         None => Store::create(space, &writer, is_kept).await?,

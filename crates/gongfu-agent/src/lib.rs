@@ -7,6 +7,7 @@ mod agent;
 mod calling;
 mod chat;
 mod event;
+pub mod pipeline;
 mod prompt;
 mod replay;
 mod session;
@@ -19,4 +20,6 @@ mod turn;
 mod tests;
 
 pub use agent::{Agent, AgentSettings, Models};
-pub use session::{SessionFork, SessionList, SessionReplay, SessionShow};
+pub use session::{
+    SessionCompact, SessionFork, SessionList, SessionReplay, SessionShow, SessionStop,
+};

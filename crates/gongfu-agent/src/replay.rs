@@ -74,6 +74,10 @@ impl Replay<'_> {
             }
             (EntryEvent::Finished { .. }, Effect::Finish(event))
             | (EntryEvent::Compacted { .. }, Effect::Compact(event)) => event,
+            // The person asked for it between two turns.
+            (EntryEvent::Compacted { .. }, Effect::Wait) => session
+                .compaction()
+                .ok_or_else(|| "there is nothing to summarise here".to_owned())?,
             (
                 EntryEvent::Started { .. }
                 | EntryEvent::History { .. }

@@ -1,4 +1,4 @@
-//! The requests about sessions: list, show, fork, replay.
+//! The requests about sessions: list, show, fork, compact, stop, replay.
 
 use std::sync::{Arc, OnceLock};
 
@@ -93,8 +93,7 @@ impl Operation for SessionFork {
             let hint = format!("pass a number from 1 to {total}");
             return Err(Problem::wrong_value("at", reason, hint).error());
         }
-        let writer = format!("{}-{}", std::process::id(), call.id);
-        let mut store = Store::create(&call.space, &writer, true).await?;
+        let mut store = Store::create(&call.space, &writer(call), true).await?;
         for entry in entries.into_iter().take(at) {
             let event = match entry.event {
                 EntryEvent::Started { .. } => EntryEvent::Started {
@@ -115,6 +114,83 @@ impl Operation for SessionFork {
             .error()
         })
     }
+}
+
+/// Summarises the conversation of a session now, but for its last turn.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionCompact {
+    /// Its id.
+    pub id: String,
+}
+
+impl Operation for SessionCompact {
+    const NAME: &'static str = "session/compact";
+    /// About how many tokens the conversation took before, and takes now; `None` where that
+    /// wouldn't make it shorter.
+    type Output = Option<(u64, u64)>;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
+        let mut store = Store::open(&call.space, &self.id, &writer(call)).await?;
+        if store.session.is_open() {
+            return Err(Problem::SessionOpen { id: self.id }.error());
+        }
+        let before = store.session.tokens();
+        let Some(compacted) = store.session.compaction() else {
+            return Ok(None);
+        };
+        // The summary of a short conversation may be longer than that.
+        let mut shorter = store.session.clone();
+        let trial = Entry {
+            n: shorter.next_entry(),
+            at: String::new(),
+            event: compacted.clone(),
+        };
+        if shorter.apply(&trial).is_err() || shorter.tokens() >= before {
+            return Ok(None);
+        }
+        store.claim().await?;
+        store.add(compacted).await?;
+        Ok(Some((before, store.session.tokens())))
+    }
+}
+
+/// Ends the open turn of a session as it is, so that the session takes another prompt.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionStop {
+    /// Its id.
+    pub id: String,
+}
+
+impl Operation for SessionStop {
+    const NAME: &'static str = "session/stop";
+    /// False where no turn was open.
+    type Output = bool;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<bool, ToolError> {
+        let mut store = Store::open(&call.space, &self.id, &writer(call)).await?;
+        if !store.session.is_open() {
+            return Ok(false);
+        }
+        store.claim().await?;
+        store.add(EntryEvent::Interrupted).await?;
+        store.note_state().await?;
+        Ok(true)
+    }
+}
+
+/// The name of a call as the writer of a log.
+pub(crate) fn writer(call: &Call) -> String {
+    format!("{}-{}-{}", std::process::id(), call.id, call.space.now().0)
 }
 
 /// Runs a session again without a model, and names the first difference.

@@ -14,6 +14,8 @@ use crate::text::visible;
 const MAX_COMMAND: usize = 500;
 /// The same for the name of a skill, and for a path.
 const MAX_NAME: usize = 200;
+/// The most skills of a search that are kept.
+const MAX_FOUND: usize = 5;
 
 /// The part of a call's arguments that an entry keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,6 +39,9 @@ pub struct Summary {
     /// The command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The full names of the skills that a search found, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
 }
 
 impl Summary {
@@ -48,6 +53,12 @@ impl Summary {
     /// Sets the path.
     pub fn set_path(&mut self, path: &str) {
         self.path = Some(clipped(path, MAX_NAME));
+    }
+
+    /// Sets the skills that a search found.
+    pub fn set_found(&mut self, names: &[&str]) {
+        let names = names.iter().take(MAX_FOUND);
+        self.found = names.map(|name| clipped(name, MAX_NAME)).collect();
     }
 
     /// Sets the command.

@@ -3,6 +3,7 @@
 //! Pure rules over texts and counts. The index itself is behind
 //! [`SkillSearch`](crate::port::SkillSearch).
 
+pub mod explain;
 pub mod pair;
 pub mod query;
 pub mod rank;

@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 32] = [
+const ENTRIES: [&str; 33] = [
     "skills",
     "built-in",
     "index",
@@ -33,6 +33,7 @@ const ENTRIES: [&str; 32] = [
     "switches.json",
     "trust.json",
     "token",
+    "chat-history",
     "config.toml",
     "users",
     "teams",
@@ -69,6 +70,7 @@ const ENTRIES: [&str; 32] = [
 /// grants.json      hosts that skills may reach; yours
 /// switches.json    disabled skills; yours
 /// token            the token that stands for you at `gongfu serve`; may be deleted
+/// chat-history     lines that you typed in `gongfu chat`; may be deleted
 /// connections.json connections to other MCP servers; yours
 /// config.toml      settings; yours
 /// server.db        accounts and records of a server with accounts, with `-wal` and `-shm`; theirs
@@ -218,6 +220,11 @@ impl Home {
     /// The file of the connections to other MCP servers.
     pub fn connections(&self) -> PathBuf {
         self.path.join("connections.json")
+    }
+
+    /// The file of the lines that the person typed in chats.
+    pub fn chat_history(&self) -> PathBuf {
+        self.path.join("chat-history")
     }
 
     /// The file of the settings.

@@ -66,6 +66,8 @@ pub enum Event<'a> {
     Contacts(&'a [Contact]),
     /// The call is about this skill, by its full name, or by the one that the caller wrote.
     Skill(&'a str),
+    /// A search found these skills, by their full names, the best first.
+    Found(&'a [&'a str]),
     /// The call is to run this command.
     Command(&'a str),
     /// The command ended in this way.

@@ -319,6 +319,7 @@ impl EventSink for FactRecorder {
             Event::Output(..) | Event::Progress(_) => {}
             Event::Contacts(more) => self.lock().contacts.extend_from_slice(more),
             Event::Skill(name) => self.lock().summary.set_skill(name),
+            Event::Found(names) => self.lock().summary.set_found(names),
             Event::Command(command) => self.lock().summary.set_command(command),
             Event::Ended(how) => self.lock().ended = Some(how.to_owned()),
         }

@@ -15,6 +15,7 @@ pub mod connection;
 pub mod environment;
 pub mod grant;
 pub mod layer;
+pub mod ledger;
 pub mod manifest;
 pub mod operation;
 pub mod page;

@@ -13,6 +13,7 @@ mod mistake;
 mod operator;
 mod project;
 mod skill;
+mod task;
 mod uninstall;
 mod value;
 
@@ -45,6 +46,7 @@ pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, pars
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};
+pub(crate) use task::{TaskCommand, TaskRunArguments};
 pub(crate) use uninstall::UninstallArguments;
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
@@ -101,6 +103,9 @@ pub(crate) enum Command {
     /// `PROVIDER/NAME`; its key is in the variable of the provider, such as `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
     #[command(alias = "ask")]
     Chat(ChatArguments),
+    /// Run pipelines: steps that call tools, in the order of their dependencies, without a model
+    #[command(subcommand, alias = "tasks")]
+    Task(TaskCommand),
     /// Serve skills to one MCP client over stdio
     Mcp {
         #[command(flatten)]

@@ -30,7 +30,9 @@ mod serve;
 mod servers;
 mod skill;
 mod source;
+mod stats;
 mod switch;
+mod task;
 mod team;
 mod token;
 mod tool;
@@ -100,6 +102,7 @@ fn dispatch(
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Chat(arguments) => chat::run(arguments, environment, terminal),
+        Command::Task(command) => task::run(command, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Capability(command) => capability::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),

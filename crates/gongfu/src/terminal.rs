@@ -17,6 +17,8 @@ pub(crate) struct Terminal {
     color: bool,
     /// Standard error is painted.
     error_color: bool,
+    /// Standard output is a terminal whose last line can be written again.
+    is_live: bool,
     wanted: OutputArguments,
     width: Option<usize>,
     out: io::Stdout,
@@ -48,6 +50,7 @@ impl Terminal {
         Self {
             color: is_painted(out.is_terminal()),
             error_color: is_painted(error.is_terminal()),
+            is_live: out.is_terminal() && !environment.is_dumb,
             wanted: output.clone(),
             width: shown
                 .map(|(width, _)| usize::from(width.0))
@@ -61,6 +64,21 @@ impl Terminal {
     /// The columns of a line; `None` where lines may have any length, as in a file or a pipe.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
+    }
+
+    /// Measures the terminal again, whose window may have another size now.
+    pub(crate) fn measure(&mut self) {
+        if self.out.is_terminal()
+            && let Some((width, _)) = terminal_size::terminal_size()
+            && width.0 > 0
+        {
+            self.width = Some(usize::from(width.0));
+        }
+    }
+
+    /// Returns true if standard output is a terminal whose last line can be written again.
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live
     }
 
     /// Returns true if details are wanted.
@@ -244,7 +262,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// A stranger's text with its lines, without anything that a terminal would obey.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c == '\n' || c == '\t' {

@@ -2,7 +2,7 @@
 
 use gongfu_core::skill::Digest;
 
-use crate::{SessionFork, SessionList, SessionShow};
+use crate::{SessionCompact, SessionFork, SessionList, SessionShow, SessionStop};
 
 use super::*;
 
@@ -140,4 +140,75 @@ async fn fork_continues_from_an_entry() {
             .iter()
             .all(|session| session.title == "go" && session.turns == 1 && !session.is_open)
     );
+}
+
+#[tokio::test]
+async fn person_has_the_conversation_summarised_between_two_turns() {
+    let model = Scripted::saying(vec![
+        say(&"a long answer ".repeat(400)),
+        say("short"),
+        say("end"),
+    ]);
+    let world = world(&model);
+    let compact = async |id: &str| {
+        let operation = SessionCompact { id: id.to_owned() };
+        world.agent.catalog.operate(operation, &person()).await
+    };
+    let id = world.say(None, "go").await.unwrap().session;
+    // The last turn stays as it is.
+    assert_eq!(compact(&id).await.unwrap(), None);
+    world.say(Some(&id), "and more").await.unwrap();
+    let (before, after) = compact(&id).await.unwrap().unwrap();
+    assert!(after < before / 2, "{before} {after}");
+    assert_eq!(compact(&id).await.unwrap(), None);
+
+    world.say(Some(&id), "the end").await.unwrap();
+    let request = model.requests().pop().unwrap();
+    let Some(Message::User { text }) = request.messages.first() else {
+        panic!("{:?}", request.messages);
+    };
+    assert!(
+        text.starts_with("[Summary of the conversation so far]"),
+        "{text}"
+    );
+    assert!(text.contains("and more"));
+    assert_eq!(replay(&world, &id).await, None);
+    assert!(compact("nowhere").await.is_err());
+}
+
+#[tokio::test]
+async fn open_turn_is_ended_by_the_person() {
+    let model = Scripted::new(|_, request| {
+        let is_first =
+            |message: &Message| matches!(message, Message::User { text } if text == "go");
+        match request.messages.last() {
+            Some(message) if is_first(message) => Err(ModelError::new(
+                ModelErrorKind::Unauthorized,
+                "the key is wrong",
+            )),
+            _ => Ok(say("here")),
+        }
+    });
+    let world = world(&model);
+    let stop = async |id: &str| {
+        let operation = SessionStop { id: id.to_owned() };
+        world.agent.catalog.operate(operation, &person()).await
+    };
+    world.say(None, "go").await.unwrap_err();
+    let operation = SessionList {};
+    let sessions = world.agent.catalog.operate(operation, &person()).await;
+    let info = sessions.unwrap().remove(0);
+    assert!(info.is_open);
+    let open = SessionCompact {
+        id: info.id.clone(),
+    };
+    assert!(world.agent.catalog.operate(open, &person()).await.is_err());
+    assert!(world.say(Some(&info.id), "other").await.is_err());
+    assert!(stop(&info.id).await.unwrap());
+    assert!(!stop(&info.id).await.unwrap());
+    assert_eq!(
+        world.say(Some(&info.id), "other").await.unwrap().reply,
+        "here"
+    );
+    assert_eq!(replay(&world, &info.id).await, None);
 }

@@ -9,7 +9,7 @@ use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::call::{Call, Event};
 use crate::error::ToolError;
 use crate::output::Data;
 use crate::problem::Problem;
@@ -98,6 +98,8 @@ impl Tool for SkillSearch {
             );
             return Err(problem.error());
         }
+        let names: Vec<&str> = answer.hits.iter().map(|hit| &*hit.skill.full_name).collect();
+        call.events.send(Event::Found(&names));
         let mut text = String::new();
         for hit in &answer.hits {
             write_hit(&mut text, &library, hit);

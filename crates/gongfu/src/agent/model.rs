@@ -67,9 +67,11 @@ impl ConfiguredModels {
     fn full_name(&self, name: Option<&str>) -> Option<String> {
         let name = name.or(self.settings.default_model.as_deref())?;
         let name = self.names.get(name).map_or(name, String::as_str);
-        // With one provider, its name needn't be said.
-        match &self.settings.providers[..] {
-            [only] if !name.contains('/') => Some(format!("{}/{name}", only.name)),
+        // With one provider that was set up, its name needn't be said.
+        let providers = self.settings.providers.iter();
+        let mut set_up = providers.filter(|one| one.key.is_some() || one.base_url.is_some());
+        match (set_up.next(), set_up.next()) {
+            (Some(only), None) if !name.contains('/') => Some(format!("{}/{name}", only.name)),
             _ => Some(name.to_owned()),
         }
     }
@@ -116,6 +118,13 @@ fn provider(
     }))
 }
 
+/// Says which variable a provider of gongfu's table lacks.
+fn without_key(provider: &str) -> Option<ModelError> {
+    let variable = gongfu_llm::known(provider)?.key_variables.first()?;
+    let message = format!("there is no key for the provider `{provider}`: set {variable}");
+    Some(ModelError::new(ModelErrorKind::NotConfigured, message))
+}
+
 impl Models for ConfiguredModels {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
         let full = self.full_name(name);
@@ -124,7 +133,14 @@ impl Models for ConfiguredModels {
             let kind = ModelErrorKind::NotConfigured;
             return Err(ModelError::new(kind, mistake.clone()));
         }
-        let (provider, model) = self.settings.find(full.as_deref())?;
+        let (provider, model) = match self.settings.find(full.as_deref()) {
+            Ok(found) => found,
+            Err(error) => {
+                return Err(named
+                    .and_then(|(name, _)| without_key(name))
+                    .unwrap_or(error));
+            }
+        };
         let model = gongfu_llm::chat_model(provider, model, self.settings.limits)?;
         let writes_calls = self.without_tools.iter().any(|name| name == model.name());
         Ok(if writes_calls {

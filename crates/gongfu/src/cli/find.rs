@@ -42,6 +42,9 @@ pub(crate) struct SearchArguments {
     /// Only skills with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
+    /// Show which words of the query each skill has, and how its former uses ended
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

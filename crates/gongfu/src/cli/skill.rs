@@ -47,6 +47,16 @@ pub(crate) enum SkillCommand {
     /// Create a skill from a template, and print its folder
     #[command(alias = "create")]
     New(NewArguments),
+    /// Show how often skills were found, loaded and run, and how the runs ended
+    ///
+    /// As far as the audit reaches back.
+    Stats {
+        /// Only this skill
+        #[arg(value_name = "SKILL")]
+        name: Option<String>,
+        #[command(flatten)]
+        common: Common,
+    },
     /// Enable a skill
     Enable(SwitchArguments),
     /// Disable a skill for all clients

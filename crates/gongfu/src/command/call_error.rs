@@ -59,7 +59,11 @@ pub(super) fn outcome_of(error: &ToolError) -> Outcome {
 }
 
 /// Reports a failed call: as JSON on standard output, or in words on standard error.
-fn report_error(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
+pub(super) fn report_error(
+    error: &ToolError,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
     if json {
         terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
     } else {

@@ -1,5 +1,6 @@
 //! `gongfu chat`: the agent, for a prompt or in a terminal, and its sessions.
 
+mod interactive;
 mod print;
 mod session;
 
@@ -12,7 +13,6 @@ use crate::agent::agent;
 use crate::cli::{ChatArguments, ChatCommand, Places};
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
 
@@ -32,12 +32,7 @@ pub(crate) fn run(
             session::replay(&id, &places, json, environment, terminal)
         }
         None if turn.print.is_some() => print::run(turn, environment, terminal),
-        None => Err(Failure::usage(
-            "MISSING_ARGUMENT",
-            "there is no prompt",
-            "gongfu chat --print \"PROMPT\"",
-        )
-        .into()),
+        None => interactive::run(turn, environment, terminal),
     }
 }
 

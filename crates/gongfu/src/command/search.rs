@@ -1,5 +1,7 @@
 //! `gongfu search` and `gongfu skill search`: the tool that agents use, with a view for people.
 
+mod explain;
+
 use gongfu_hub::{Content, Profile, Request, ToolResult};
 use serde_json::{Value, json};
 
@@ -43,6 +45,10 @@ pub(crate) fn run(
     let found = result.structured_content.unwrap_or_default();
     let none = Value::Array(Vec::new());
     let results = found.get("results").unwrap_or(&none);
+    if arguments.explain {
+        let results = results.as_array().map_or(&[][..], Vec::as_slice);
+        return explain::show(&query, results, common, environment, terminal);
+    }
     if common.json {
         terminal.json(results)?;
         return Ok(Outcome::Good);

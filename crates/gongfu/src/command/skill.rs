@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::call_error::reported;
 use super::list::{entry, library, named, without_skill_file};
 use super::operate::person;
-use super::{Outcome, check, layer, list, new, search, switch};
+use super::{Outcome, check, layer, list, new, search, stats, switch};
 use crate::cli::{Common, SkillCommand};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
@@ -44,6 +44,9 @@ pub(crate) fn run(
                 return read_by_tool(&parts, &name, path, section, body, common.json, terminal);
             }
             read(&parts, &name, path.as_deref(), terminal)
+        }
+        SkillCommand::Stats { name, common } => {
+            stats::run(name.as_deref(), &common, environment, terminal)
         }
         SkillCommand::Enable(arguments) => switch::run(&arguments, true, environment, terminal),
         SkillCommand::Disable(arguments) => switch::run(&arguments, false, environment, terminal),
@@ -195,7 +198,7 @@ fn show_rivals(library: &Library, skill: &Skill, terminal: &mut Terminal) -> any
 }
 
 /// Finds a skill, disabled or not, or reports why it isn't found.
-fn found(
+pub(super) fn found(
     library: &Library,
     name: &str,
     json: bool,

@@ -10,6 +10,7 @@ mod mistakes;
 mod output;
 mod place;
 mod switch;
+mod task;
 mod workspace;
 
 use gongfu_testing::json::list_at;

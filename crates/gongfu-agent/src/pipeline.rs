@@ -1,0 +1,215 @@
+//! Pipelines: runs of them over the gate, their logs, and those that come with gongfu.
+//!
+//! No model is needed: a step calls a tool. The order of steps is decided by the core; no file is read here.
+
+mod builtin;
+mod driver;
+mod log;
+mod result;
+mod step_tool;
+
+use std::sync::{Arc, OnceLock};
+
+use gongfu_core::account::Actor;
+use gongfu_core::pipeline::{Event, Outcome, Pipeline, Plan, Problem as Mistake, check};
+use gongfu_hub::call::{Asking, Elicitation};
+use gongfu_hub::surface::{Operation, operation};
+use gongfu_hub::{Call, Catalog, Problem, Question, ToolError, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub use builtin::{Builtin, builtin, builtins};
+pub use log::RunInfo;
+
+use crate::agent::Agent;
+use driver::Driver;
+
+/// The calls that a run makes at once, unless the request says otherwise.
+pub const PARALLEL: usize = 4;
+
+/// The run that is asked for.
+#[derive(Debug, Clone)]
+pub enum TaskInput {
+    /// A new one.
+    Start {
+        /// The pipeline.
+        pipeline: Pipeline,
+        /// The input: an object, or null for none.
+        input: Value,
+    },
+    /// The rest of one that was interrupted, cancelled, or failed.
+    Resume {
+        /// Its id.
+        run: String,
+        /// The pipeline, where its definition can't be written to the log.
+        pipeline: Option<Pipeline>,
+    },
+}
+
+/// A request for a run.
+pub struct TaskRequest {
+    /// The run.
+    pub input: TaskInput,
+    /// The calls that are made at once, at least 1.
+    pub parallel: usize,
+    /// Receives what happens.
+    pub events: Arc<dyn TaskEvents>,
+    /// Cancels the run.
+    pub cancel: CancellationToken,
+}
+
+impl TaskRequest {
+    /// A run whose events nobody receives.
+    pub fn new(input: TaskInput) -> Self {
+        Self {
+            input,
+            parallel: PARALLEL,
+            events: Arc::new(()),
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// The surface's end of a run. Must not block, but where it asks a person.
+pub trait TaskEvents: Send + Sync {
+    /// The id of the run, before anything happens in it.
+    fn run(&self, _id: &str) {}
+
+    /// Something happened in the run, and is in its log.
+    fn event(&self, _event: &Event) {}
+
+    /// Something happens during the call of a step.
+    fn during(&self, _step: &str, _event: gongfu_hub::Event<'_>) {}
+
+    /// Asks the person about a call, and records the answer as that person's.
+    fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Shows the person a question of another server.
+    fn elicit(&self, _question: Value) -> Elicitation<'_> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// Events that nobody receives.
+impl TaskEvents for () {}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskResult {
+    /// The id of the run.
+    pub run: String,
+    /// The outcome.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Runs a pipeline: steps that call tools, in the order of their dependencies.
+#[derive(Serialize, JsonSchema)]
+struct TaskRun {
+    /// The name of the pipeline, or the id of the run that is resumed.
+    task: String,
+    #[serde(skip)]
+    #[schemars(skip)]
+    request: Option<(Arc<Agent>, TaskRequest)>,
+}
+
+impl Operation for TaskRun {
+    const NAME: &'static str = "agent/task";
+    type Output = TaskResult;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(mut self, call: &Call) -> Result<TaskResult, ToolError> {
+        let Some((agent, request)) = self.request.take() else {
+            let reason = "a run without an agent".to_owned();
+            return Err(Problem::Fault { reason }.error());
+        };
+        // In a box, because it is large.
+        Box::pin(async move { Driver::open(&agent, request, call).await?.run().await }).await
+    }
+}
+
+/// Lists the runs of pipelines, the latest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TaskRunList {}
+
+impl Operation for TaskRunList {
+    const NAME: &'static str = "task/list";
+    type Output = Vec<RunInfo>;
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<Vec<RunInfo>, ToolError> {
+        log::list(&call.space).await
+    }
+}
+
+impl Agent {
+    /// Runs a pipeline to its end, as the person's agent. It passes the gate, as each of its calls does.
+    ///
+    /// A run that fails or is cancelled has an outcome, too.
+    ///
+    /// # Errors
+    /// The gate refuses; the pipeline or its input isn't good; the run isn't there, or can't be resumed; its log can't be
+    /// written.
+    pub async fn run_task(
+        self: &Arc<Self>,
+        request: TaskRequest,
+        person: &Actor,
+    ) -> Result<TaskResult, ToolError> {
+        let task = match &request.input {
+            TaskInput::Start { pipeline, .. } => pipeline.name.clone(),
+            TaskInput::Resume { run, .. } => run.clone(),
+        };
+        let operation = TaskRun {
+            task,
+            request: Some((Arc::clone(self), request)),
+        };
+        self.catalog.operate(operation, person).await
+    }
+
+    /// Checks a pipeline against the tools that a person's agent can call.
+    ///
+    /// # Errors
+    /// All its mistakes.
+    pub async fn check_task(
+        &self,
+        pipeline: &Pipeline,
+        person: &Actor,
+    ) -> Result<Plan, Vec<Mistake>> {
+        checked(&self.catalog, pipeline, person).await
+    }
+}
+
+/// Checks a pipeline against the tools of a caller.
+async fn checked(
+    catalog: &Catalog,
+    pipeline: &Pipeline,
+    actor: &Actor,
+) -> Result<Plan, Vec<Mistake>> {
+    let profiles = Agent::profiles();
+    let listed = catalog.list(profiles, actor, None).await;
+    let mut tools: Vec<&str> = listed.iter().map(|spec| &*spec.name).collect();
+    tools.extend(step_tool::STEP_TOOLS.iter().map(|tool| tool.name()));
+    for step in &pipeline.steps {
+        // Of other servers' tools not all may be listed.
+        let is_known = tools.contains(&step.tool.as_str());
+        if !is_known && catalog.spec(profiles, actor, &step.tool).is_some() {
+            tools.push(&step.tool);
+        }
+    }
+    check(pipeline, &tools)
+}
+
+#[cfg(test)]
+mod tests;

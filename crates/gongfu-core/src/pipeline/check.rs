@@ -1,0 +1,352 @@
+//! The check of a pipeline before anything runs: all its problems at once, or a plan.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::path::Path;
+use super::plan::{Plan, PlannedStep};
+use super::template::{Compiler, EXPRESSION, INPUT, LITERAL};
+use super::{
+    DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
+    MAX_TIMEOUT, Pipeline, Step, fits,
+};
+use crate::near;
+use crate::text::clipped;
+
+/// A mistake in a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The step that has it; `None` for the whole.
+    pub step: Option<String>,
+    /// The field that has it, such as `params.data[0]`.
+    pub field: String,
+    /// The message for people: what is wrong and what to do.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.step {
+            Some(step) => write!(formatter, "step `{step}`, `{}`: {}", self.field, self.what),
+            None => write!(formatter, "`{}`: {}", self.field, self.what),
+        }
+    }
+}
+
+/// Checks a pipeline, whose steps can call these tools.
+///
+/// # Errors
+/// All its problems.
+pub fn check(pipeline: &Pipeline, tools: &[&str]) -> Result<Plan, Vec<Problem>> {
+    let mut checker = Checker {
+        pipeline,
+        names: pipeline
+            .steps
+            .iter()
+            .map(|step| step.name.as_str())
+            .collect(),
+        problems: Vec::new(),
+    };
+    checker.whole();
+    let mut steps = Vec::new();
+    if pipeline.steps.len() <= MAX_STEPS {
+        for step in &pipeline.steps {
+            checker.step(step, tools);
+            steps.push(checker.compiled(step));
+        }
+    }
+    let edges = checker.edges(&steps);
+    let layers = checker.layers(&edges);
+    if !checker.problems.is_empty() {
+        return Err(checker.problems);
+    }
+    let mut planned: Vec<PlannedStep> = steps.into_iter().map(|(step, _)| step).collect();
+    for at in layers.iter().flatten() {
+        let ancestors = ancestors(&planned, edges.get(*at).map_or(&[], Vec::as_slice));
+        if let Some(step) = planned.get_mut(*at) {
+            step.ancestors = ancestors;
+        }
+    }
+    Ok(Plan {
+        name: pipeline.name.clone(),
+        inputs: pipeline.inputs.clone(),
+        steps: planned,
+        layers,
+        definition: pipeline.definition(),
+    })
+}
+
+/// The steps that depend on nothing later, and all that they depend on.
+fn ancestors(steps: &[PlannedStep], parents: &[usize]) -> Vec<usize> {
+    let mut found: BTreeSet<usize> = parents.iter().copied().collect();
+    for parent in parents {
+        let above = steps
+            .get(*parent)
+            .map(|step| step.ancestors.iter().copied());
+        found.extend(above.into_iter().flatten());
+    }
+    found.into_iter().collect()
+}
+
+struct Checker<'a> {
+    pipeline: &'a Pipeline,
+    names: Vec<&'a str>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Checker<'a> {
+    fn problem(&mut self, step: Option<&Step>, field: impl Into<String>, what: impl Into<String>) {
+        let step = step.map(|step| clipped(&step.name, MAX_NAME, '?'));
+        let (field, what) = (field.into(), what.into());
+        self.problems.push(Problem { step, field, what });
+    }
+
+    fn whole(&mut self) {
+        let pipeline = self.pipeline;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if !(1..=MAX_NAME).contains(&pipeline.name.len()) || !pipeline.name.bytes().all(is_plain) {
+            let what = format!("it must have 1 to {MAX_NAME} letters, digits, `-` or `_`");
+            self.problem(None, "name", what);
+        }
+        match pipeline.steps.len() {
+            0 => self.problem(None, "steps", "a pipeline needs a step: add one"),
+            1..=MAX_STEPS => {}
+            number => {
+                let what =
+                    format!("{number} are too many: {MAX_STEPS} at most; make two pipelines of it");
+                self.problem(None, "steps", what);
+            }
+        }
+        let definition = pipeline.definition();
+        if definition.is_some_and(|definition| !fits(&definition, MAX_DEFINITION)) {
+            let what = format!(
+                "the definition is longer than {MAX_DEFINITION} bytes: pass long values as inputs"
+            );
+            self.problem(None, "steps", what);
+        }
+    }
+
+    /// Checks what can be seen in a step alone.
+    fn step(&mut self, step: &'a Step, tools: &[&str]) {
+        let name = step.name.as_str();
+        let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !(1..=MAX_NAME).contains(&name.len()) || !starts_well || !name.bytes().all(is_plain) {
+            let nearest: String = name
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+                .take(MAX_NAME)
+                .collect();
+            let hint = if starts_well && !nearest.is_empty() {
+                format!("; call it `{nearest}`")
+            } else {
+                String::new()
+            };
+            let what = format!(
+                "it must have 1 to {MAX_NAME} letters, digits or `_`, and not start with a digit{hint}"
+            );
+            self.problem(Some(step), "name", what);
+        } else if [INPUT, EXPRESSION, LITERAL].contains(&name) {
+            let what = format!("`{name}:` has a meaning in parameters: choose another name");
+            self.problem(Some(step), "name", what);
+        }
+        let first = self.pipeline.steps.iter().find(|other| other.name == name);
+        if !first.is_some_and(|first| std::ptr::eq(first, step)) {
+            self.problem(
+                Some(step),
+                "name",
+                "another step has this name: rename one of them",
+            );
+        }
+        if !tools.contains(&step.tool.as_str()) {
+            let tool = clipped(&step.tool, 100, '?');
+            let near = near::nearest_first(&step.tool, tools.iter().copied());
+            let near: Vec<&str> = near.into_iter().take(3).collect();
+            let hint = if near.is_empty() {
+                "there are no tools".to_owned()
+            } else {
+                format!("near ones are `{}`", near.join("`, `"))
+            };
+            let what = format!("there is no tool `{tool}`: {hint}");
+            self.problem(Some(step), "tool", what);
+        }
+        let numbers = [
+            (
+                "retries",
+                u64::from(step.retries),
+                1,
+                u64::from(MAX_RETRIES),
+            ),
+            ("retryDelay", step.retry_delay, 0, MAX_RETRY_DELAY),
+            ("timeout", step.timeout.unwrap_or(1), 1, MAX_TIMEOUT),
+        ];
+        for (field, number, least, most) in numbers {
+            if !(least..=most).contains(&number) {
+                let what = format!("{number} is out of range: use {least} to {most}");
+                self.problem(Some(step), field, what);
+            }
+        }
+    }
+
+    /// Compiles a step, and answers the steps that it uses.
+    fn compiled(&mut self, step: &'a Step) -> (PlannedStep, Vec<String>) {
+        let inputs = self.pipeline.inputs.as_ref();
+        let mut compiler = Compiler {
+            names: &self.names,
+            inputs: inputs.map(|inputs| inputs.keys().map(String::as_str).collect()),
+            uses: Vec::new(),
+            mistakes: Vec::new(),
+        };
+        let place = |field: &str| Path::default().name(field);
+        let params = step.params.iter();
+        let params = params.map(|(name, param)| {
+            let place = place("params").name(name);
+            (name.clone(), compiler.param(&place, param))
+        });
+        let params = params.collect();
+        let when = step.when.as_ref();
+        let when = when.and_then(|rule| compiler.condition(&place("when"), rule));
+        let transform = step.transform.as_ref();
+        let transform =
+            transform.and_then(|rule| compiler.transformation(&place("transform"), rule));
+        let Compiler { uses, mistakes, .. } = compiler;
+        for (place, what) in mistakes {
+            self.problem(Some(step), place.to_string(), what);
+        }
+        let planned = PlannedStep {
+            name: step.name.clone(),
+            tool: step.tool.clone(),
+            params,
+            when,
+            transform,
+            ancestors: Vec::new(),
+            retries: step.retries,
+            retry_delay: step.retry_delay,
+            timeout: step.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            strategy: step.error_strategy,
+        };
+        (planned, uses)
+    }
+
+    /// The steps that each step waits for: those that it names, and those that it uses.
+    fn edges(&mut self, steps: &[(PlannedStep, Vec<String>)]) -> Vec<Vec<usize>> {
+        let mut edges = Vec::new();
+        for (step, (_, uses)) in self.pipeline.steps.iter().zip(steps) {
+            let mut parents = BTreeSet::new();
+            for (at, name) in step.depends_on.iter().enumerate() {
+                match self.names.iter().position(|known| known == name) {
+                    Some(parent) => drop(parents.insert(parent)),
+                    None => self.unknown_dependency(step, at, name),
+                }
+            }
+            let used = uses.iter();
+            parents.extend(used.filter_map(|name| self.names.iter().position(|n| n == name)));
+            edges.push(parents.into_iter().collect());
+        }
+        edges
+    }
+
+    fn unknown_dependency(&mut self, step: &Step, at: usize, name: &str) {
+        let others = self
+            .names
+            .iter()
+            .copied()
+            .filter(|other| *other != step.name);
+        let near = near::nearest_first(name, others).into_iter().next();
+        let hint = match near {
+            Some(near) => format!("the nearest name is `{near}`"),
+            None => "there is no other step".to_owned(),
+        };
+        let what = format!(
+            "there is no step `{}`: {hint}",
+            clipped(name, MAX_NAME, '?')
+        );
+        self.problem(Some(step), format!("dependsOn[{at}]"), what);
+    }
+
+    /// The steps by depth; a cycle is a problem, and its steps are in no layer.
+    fn layers(&mut self, edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+        let mut depths: Vec<Option<usize>> = vec![None; edges.len()];
+        let mut waits: BTreeSet<usize> = (0..edges.len()).collect();
+        while !waits.is_empty() {
+            let depth = |at: usize| {
+                let parents = edges.get(at)?.iter();
+                let above = parents.map(|parent| depths.get(*parent).copied().flatten());
+                let above: Option<Vec<usize>> = above.collect();
+                Some(above?.into_iter().max().map_or(0, |deepest| deepest + 1))
+            };
+            let ready: Vec<(usize, usize)> = waits
+                .iter()
+                .filter_map(|at| Some((*at, depth(*at)?)))
+                .collect();
+            if ready.is_empty() {
+                let cycle = cycle(edges, &waits);
+                self.cycle(&cycle);
+                // The steps after it may have another one.
+                for at in cycle {
+                    waits.remove(&at);
+                    depths
+                        .get_mut(at)
+                        .into_iter()
+                        .for_each(|known| *known = Some(0));
+                }
+            }
+            for (at, depth) in ready {
+                waits.remove(&at);
+                depths
+                    .get_mut(at)
+                    .into_iter()
+                    .for_each(|known| *known = Some(depth));
+            }
+        }
+        let mut layers: Vec<Vec<usize>> = Vec::new();
+        for (at, depth) in depths.iter().enumerate() {
+            let depth = depth.unwrap_or_default();
+            layers.resize_with(layers.len().max(depth + 1), Vec::new);
+            layers
+                .get_mut(depth)
+                .into_iter()
+                .for_each(|layer| layer.push(at));
+        }
+        layers
+    }
+
+    fn cycle(&mut self, cycle: &[usize]) {
+        let steps = self.pipeline.steps.iter();
+        let Some(first) = steps
+            .clone()
+            .nth(cycle.first().copied().unwrap_or_default())
+        else {
+            return;
+        };
+        let what = if cycle.len() == 1 {
+            "it depends on itself: its own output is `output`, in `transform`".to_owned()
+        } else {
+            let names = cycle.iter().chain(cycle.first());
+            let names: Vec<String> = names
+                .filter_map(|at| Some(format!("`{}`", self.names.get(*at)?)))
+                .collect();
+            format!(
+                "the steps wait for each other: {}; remove one of these dependencies or references",
+                names.join(" waits for ")
+            )
+        };
+        self.problem(Some(first), "dependsOn", what);
+    }
+}
+
+/// A cycle among steps of which each waits for another one of them.
+fn cycle(edges: &[Vec<usize>], waits: &BTreeSet<usize>) -> Vec<usize> {
+    let mut way: Vec<usize> = waits.iter().copied().take(1).collect();
+    while let Some(last) = way.last() {
+        let mut parents = edges.get(*last).into_iter().flatten().copied();
+        let Some(next) = parents.find(|parent| waits.contains(parent)) else {
+            break;
+        };
+        if let Some(start) = way.iter().position(|at| *at == next) {
+            return way.split_off(start);
+        }
+        way.push(next);
+    }
+    way
+}

@@ -1,0 +1,150 @@
+//! Pipelines that are refused before anything runs.
+
+use serde_json::json;
+
+use super::super::{Input, MAX_DEFINITION, MAX_STEPS, Pipeline, Rule, Step};
+use super::{TOOLS, check, pipeline, plan_of, problems};
+
+#[test]
+fn all_problems_are_named_at_once() {
+    let broken = Pipeline {
+        name: "no spaces".to_owned(),
+        steps: vec![
+            Step {
+                retries: 0,
+                timeout: Some(0),
+                retry_delay: u64::MAX,
+                ..Step::new("a", "tol_a")
+            },
+            Step::new("a", "tool_a").after(["bb"]),
+            Step {
+                when: Some(Rule::from("steps.a.")),
+                ..Step::new("load-skill", "tool_a")
+            },
+            Step {
+                transform: Some(Rule::from("output + zzz")),
+                ..Step::new("b", "tool_a")
+            },
+            Step::new("input", "tool_a").with("p", json!({"q": ["a:b c"]})),
+        ],
+        ..Pipeline::default()
+    };
+    let found = problems(&broken);
+    for wanted in [
+        "`name`: it must have 1 to 64 letters, digits, `-` or `_`",
+        "step `a`, `tool`: there is no tool `tol_a`: near ones are `tool_a`",
+        "step `a`, `retries`: 0 is out of range: use 1 to 100",
+        "step `a`, `timeout`: 0 is out of range: use 1 to 86400000",
+        "step `a`, `retryDelay`: 18446744073709551615 is out of range: use 0 to 3600000",
+        "step `a`, `name`: another step has this name: rename one of them",
+        "step `a`, `dependsOn[0]`: there is no step `bb`: the nearest name is `b`",
+        "step `load-skill`, `name`: it must have 1 to 64 letters, digits or `_`, and not start with a digit; call it `load_skill`",
+        "step `load-skill`, `when`: the expression `steps.a.` is not complete",
+        "step `b`, `transform`: there is no variable `zzz`: an expression has `input`, `steps`, `run`, `output`",
+        "step `input`, `name`: `input:` has a meaning in parameters",
+        "step `input`, `params.p.q[0]`: `b c` after `a:` is not a path such as `name.other[0]`; write `literal:`",
+    ] {
+        assert!(found.contains(wanted), "{wanted}\n---\n{found}");
+    }
+    assert_eq!(found.lines().count(), 12, "{found}");
+}
+
+#[test]
+fn cycle_is_named_with_its_steps() {
+    let steps = [
+        Step::new("free", "tool_a"),
+        Step::new("a", "tool_a").after(["c", "free"]),
+        Step::new("b", "tool_a").with("p", "a:x"),
+        Step {
+            when: Some(Rule::from("steps.b.y")),
+            ..Step::new("c", "tool_a")
+        },
+        Step::new("after", "tool_a").after(["c"]),
+        Step::new("d", "tool_a").after(["after", "e"]),
+        Step::new("e", "tool_a").after(["d"]),
+    ];
+    let found = problems(&pipeline(steps));
+    let wait = "the steps wait for each other";
+    let hint = "remove one of these dependencies or references";
+    assert_eq!(
+        found,
+        format!(
+            "step `a`, `dependsOn`: {wait}: `a` waits for `c` waits for `b` waits for `a`; {hint}\n\
+             step `d`, `dependsOn`: {wait}: `d` waits for `e` waits for `d`; {hint}"
+        )
+    );
+    for step in [
+        Step::new("a", "tool_a").after(["a"]),
+        Step::new("a", "tool_a").with("p", "a:x"),
+        Step {
+            transform: Some(Rule::from("steps.a")),
+            ..Step::new("a", "tool_a")
+        },
+    ] {
+        let found = problems(&pipeline([step]));
+        assert!(
+            found.contains("it depends on itself: its own output is `output`"),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn reference_and_expression_are_dependencies() {
+    let plan = plan_of([
+        Step {
+            transform: Some(Rule::from("steps.c")),
+            ..Step::new("d", "tool_a")
+        },
+        Step {
+            when: Some(Rule::from("steps.b is defined")),
+            ..Step::new("c", "tool_a")
+        },
+        Step::new("b", "tool_a").with("p", json!([{"q": "a:"}])),
+        Step::new("a", "tool_a"),
+    ]);
+    assert_eq!(plan.layers(), [["a"], ["b"], ["c"], ["d"]]);
+    assert_eq!(
+        (plan.len(), plan.is_empty(), plan.name()),
+        (4, false, "test")
+    );
+}
+
+#[test]
+fn unknown_names_in_values_are_found() {
+    let mut broken = pipeline([
+        Step::new("bootstrap", "tool_a").with("ok", "http://bootstrap.example"),
+        Step::new("b", "tool_a")
+            .with("a", "bootstrp:ids")
+            .with("b", "expr:steps.boostrap.ids")
+            .with("c", "expr:bootstrap.ids")
+            .with("d", "input:limt"),
+    ]);
+    broken.inputs = Some([("limit".to_owned(), Input::default())].into());
+    assert_eq!(
+        problems(&broken),
+        "step `b`, `params.a`: `bootstrp:ids` looks like a reference, but there is no step `bootstrp`: write `bootstrap:ids`, or `literal:bootstrp:ids` for the text\n\
+         step `b`, `params.b`: there is no step `boostrap`: did you mean `steps.bootstrap`?\n\
+         step `b`, `params.c`: there is no variable `bootstrap`: write `steps.bootstrap`\n\
+         step `b`, `params.d`: `inputs` has no `limt` (`limit`?): add it there, or correct the name"
+    );
+}
+
+#[test]
+fn size_is_limited() {
+    assert!(problems(&pipeline([])).contains("a pipeline needs a step"));
+    let many = (0..=MAX_STEPS).map(|at| Step::new(format!("s{at}"), "tool_a"));
+    assert!(problems(&pipeline(many)).contains("201 are too many: 200 at most"));
+    let long = Step::new("a", "tool_a").with("p", "x".repeat(MAX_DEFINITION));
+    assert!(problems(&pipeline([long])).contains("the definition is longer than 262144 bytes"));
+    let mut deep = json!(1);
+    for _ in 0..100 {
+        deep = json!([deep]);
+    }
+    let found = problems(&pipeline([Step::new("a", "tool_a").with("p", deep)]));
+    assert!(found.contains("nested deeper than 64 levels"), "{found}");
+    let found = check(&pipeline([Step::new("a", "x")]), &[]).unwrap_err();
+    assert_eq!(found[0].what, "there is no tool `x`: there are no tools");
+    let most = (0..MAX_STEPS).map(|at| Step::new(format!("s{at}"), "tool_a"));
+    assert!(check(&pipeline(most), &TOOLS).is_ok());
+}

@@ -1,0 +1,53 @@
+//! Tests of the commands: which lines are some, and what is said about others.
+
+use super::{ALIASES, COMMANDS, names, parse};
+
+/// The command and the words of a line, or what is said instead.
+fn said(line: &str) -> String {
+    match parse(line) {
+        None => "a prompt".to_owned(),
+        Some(Ok((command, words))) => format!("{} {words:?}", command.name),
+        Some(Err(unknown)) => format!("{}: {}", unknown.name, unknown.hint()),
+    }
+}
+
+#[test]
+fn lines_are_commands_or_prompts() {
+    for (line, wanted) in [
+        ("hello", "a prompt"),
+        ("", "a prompt"),
+        ("/", "a prompt"),
+        ("/home/me is full", "a prompt"),
+        ("/etc/hosts", "a prompt"),
+        ("// what is this?", "a prompt"),
+        (" /help", "a prompt"),
+        ("/help", "help \"\""),
+        ("/HELP", "help \"\""),
+        ("/skills merge  pdf ", "skills \"merge  pdf\""),
+        ("/model\topenai/gpt", "model \"openai/gpt\""),
+        ("/resume\n2", "resume \"2\""),
+        ("/last", "expand \"\""),
+        ("/exit now", "quit \"now\""),
+        ("/skill", "/skill: did you mean /skills?"),
+        ("/modle x", "/modle: did you mean /model?"),
+        ("/功夫", "/功夫: /help shows the commands"),
+        ("/xyz", "/xyz: /help shows the commands"),
+    ] {
+        assert_eq!(said(line), wanted, "{line:?}");
+    }
+}
+
+#[test]
+fn each_name_is_there_once() {
+    let mut all = names();
+    all.extend(ALIASES.iter().map(|(alias, _)| format!("/{alias}")));
+    for name in &all {
+        assert_eq!(
+            all.iter().filter(|other| *other == name).count(),
+            1,
+            "{name}"
+        );
+        assert!(matches!(parse(name), Some(Ok(_))), "{name}");
+    }
+    assert_eq!(names().len(), COMMANDS.len());
+}

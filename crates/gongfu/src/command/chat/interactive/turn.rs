@@ -1,0 +1,135 @@
+//! A turn in the terminal: runs it, shows what happens, and stops it at Ctrl-C.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gongfu_agent::SessionShow;
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
+use gongfu_hub::{ErrorCode, Problem, ToolError};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::event::{Happening, Sending};
+use super::{Chat, Wish};
+
+/// The time between two pictures of the last line.
+const TICK: Duration = Duration::from_millis(150);
+
+impl Chat<'_> {
+    /// Runs a turn to its end.
+    pub(super) async fn turn(&mut self, input: ChatInput) -> anyhow::Result<()> {
+        self.view.begin();
+        self.tty.hide_typing();
+        let ended = self.run_turn(input).await;
+        self.tty.restore();
+        self.view.clear()?;
+        match ended? {
+            Ok(result) => {
+                self.is_open = false;
+                self.usage = result.usage;
+                self.view.reply(&result.reply)?;
+            }
+            Err(error) => {
+                let is_stopped = error.code() == ErrorCode::Cancelled;
+                self.view.answered()?;
+                if is_stopped {
+                    self.view.dim("stopped")?;
+                } else {
+                    self.told::<()>(Err(error))?;
+                }
+                self.look().await?;
+                if self.is_open && !is_stopped {
+                    self.view
+                        .dim("/retry asks again; another prompt ends this turn as it is")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_turn(
+        &mut self,
+        input: ChatInput,
+    ) -> anyhow::Result<Result<ChatResult, ToolError>> {
+        let (sender, mut happenings) = mpsc::unbounded_channel();
+        let cancel = CancellationToken::new();
+        let request = ChatRequest {
+            session: self.session.clone(),
+            input,
+            model: self.model.clone(),
+            events: Arc::new(Sending(sender)),
+            cancel: cancel.clone(),
+            ..ChatRequest::new("")
+        };
+        let (agent, person) = (Arc::clone(&self.agent), self.person.clone());
+        let mut chatting = tokio::spawn(async move { agent.chat(request, &person).await });
+        let mut ticks = tokio::time::interval(TICK);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                wish = self.signals.wish() => {
+                    if wish == Wish::End {
+                        self.terminated();
+                    }
+                    cancel.cancel();
+                }
+                Some(happening) = happenings.recv() => self.happens(happening, &cancel).await?,
+                ended = &mut chatting => break ended,
+                _ = ticks.tick() => self.view.tick()?,
+            }
+        };
+        while let Ok(happening) = happenings.try_recv() {
+            self.happens(happening, &cancel).await?;
+        }
+        Ok(ended.unwrap_or_else(|error| {
+            let reason = error.to_string();
+            Err(Problem::Fault { reason }.error())
+        }))
+    }
+
+    async fn happens(
+        &mut self,
+        happening: Happening,
+        cancel: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        match happening {
+            Happening::Session(id) => self.session = Some(id),
+            Happening::Text(piece) => self.view.text(&piece)?,
+            Happening::Retry(reason) => self.view.void(&reason)?,
+            Happening::Answered => self.view.answered()?,
+            Happening::Calling(call) => self.view.calling(&call)?,
+            Happening::Progress(call, said) => self.view.progress(&call, &said),
+            Happening::Called(record, result) => self.view.called(&record, &result)?,
+            Happening::Compacted => self.view.dim("the first messages were summarised")?,
+            Happening::Ask(question, answer) => {
+                let answered = !cancel.is_cancelled() && self.approve(&question, cancel).await?;
+                let _ = answer.send(answered);
+                self.tty.hide_typing();
+            }
+            Happening::Elicit(question, answer) => {
+                let answered = if cancel.is_cancelled() {
+                    None
+                } else {
+                    self.fill_in(&question, cancel).await?
+                };
+                let _ = answer.send(answered);
+                self.tty.hide_typing();
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks up whether the last turn is open, and what it used.
+    async fn look(&mut self) -> anyhow::Result<()> {
+        let Some(id) = self.session.clone() else {
+            return Ok(());
+        };
+        let shown = self.operate(SessionShow { id }).await;
+        if let Some(shown) = self.told(shown)? {
+            self.is_open = shown.session.is_open();
+            let last = shown.session.turns().last();
+            self.usage = last.map(|turn| turn.usage).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
