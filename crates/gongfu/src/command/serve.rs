@@ -10,6 +10,7 @@ use gongfu_core::sandbox::Level;
 use gongfu_core::set::{SetChoice, Sets};
 use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
+use gongfu_hub::agent::ChatAgent;
 use gongfu_library::watch::Limit;
 use gongfu_mcp::{HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
@@ -109,14 +110,8 @@ pub(crate) fn run(
             server.surface(&parts, profiles, public_url.is_some(), sets)
         });
         let (api, sign_in) = surface.transpose()?.unzip();
-        let api = api.unwrap_or_else(|| ApiParts {
-            catalog: Arc::clone(&parts.catalog),
-            profiles: profiles.list.clone(),
-            sets: Arc::clone(&sets),
-            set: set.clone(),
-            agent: Some(agent::agent(&parts.catalog, &config, environment)),
-            accounts: None,
-        });
+        let agent = || agent::agent(&parts.catalog, &config, environment);
+        let api = api.unwrap_or_else(|| own_api(agent(), &parts, profiles, &sets, set.clone()));
         let ended = serve(
             profiles,
             parts,
@@ -149,6 +144,24 @@ pub(crate) fn run(
     runtime.shutdown_background();
     sandbox.end();
     Ok(Outcome::Good)
+}
+
+/// The API of a server without accounts.
+fn own_api(
+    agent: Arc<dyn ChatAgent>,
+    parts: &Parts,
+    profiles: &Profiles,
+    sets: &Arc<dyn Sets>,
+    set: Option<SetChoice>,
+) -> ApiParts {
+    ApiParts {
+        catalog: Arc::clone(&parts.catalog),
+        profiles: profiles.list.clone(),
+        sets: Arc::clone(sets),
+        set,
+        agent: Some(agent),
+        accounts: None,
+    }
 }
 
 /// The parts of a server, besides the parts of every gongfu.
