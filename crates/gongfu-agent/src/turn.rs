@@ -188,9 +188,9 @@ fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
 
 /// Refuses an answer that is too long for the log, such as one of control characters.
 fn fitting(answer: ModelAnswer) -> Result<ModelAnswer, ModelError> {
-    const MOST: usize = 768 * 1024;
+    const MAX_BYTES: usize = 768 * 1024;
     match serde_json::to_vec(&answer) {
-        Ok(line) if line.len() <= MOST => Ok(answer),
+        Ok(line) if line.len() <= MAX_BYTES => Ok(answer),
         _ => Err(ModelError::new(
             ModelErrorKind::TooLarge,
             "the answer is too long",

@@ -95,7 +95,7 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
             link_parent_trace: None,
             public_url: None,
             token: None,
-            accounts: None,
+            api: None,
             sign_in: None,
         };
         let stop = async move {

@@ -236,8 +236,9 @@ async fn conversation_that_is_too_long_is_summarised_and_asked_again() {
             .messages
             .iter()
             .map(|message| match message {
-                Message::User { text } | Message::Tool { text, .. } => text.len(),
-                Message::Assistant { text, .. } => text.len(),
+                Message::User { text }
+                | Message::Tool { text, .. }
+                | Message::Assistant { text, .. } => text.len(),
             })
             .sum();
         if length > 20_000 {

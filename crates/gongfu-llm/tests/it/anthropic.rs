@@ -176,10 +176,10 @@ async fn asks_again_after_an_error_amid_the_answer() {
     let overloaded =
         json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let block = open(0, json!({"type": "text", "text": ""}));
-    let failed = vec![head(), named(&[start(), block, text(0, "hel"), overloaded])];
+    let failed = vec![head(), named(&[start(), block, text(0, "he"), overloaded])];
     let (answer, notes) = ask_with(ProviderKind::Anthropic, limits(), vec![failed, hello()]).await;
     assert_eq!(answer.unwrap().text, "hello");
-    assert_eq!(notes, ["hel", "retry 2 after Unavailable", "hello"]);
+    assert_eq!(notes, ["he", "retry 2 after Unavailable", "hello"]);
 }
 
 #[tokio::test]
@@ -188,11 +188,11 @@ async fn is_incomplete_without_the_last_event() {
     let [delta, _] = stop("end_turn");
     let failed = vec![
         head(),
-        named(&[start(), open(0, block), text(0, "hel"), close(0), delta]),
+        named(&[start(), open(0, block), text(0, "he"), close(0), delta]),
     ];
     let (answer, notes) = ask_with(ProviderKind::Anthropic, limits(), vec![failed, hello()]).await;
     assert_eq!(answer.unwrap().text, "hello");
-    assert_eq!(notes, ["hel", "retry 2 after Incomplete", "hello"]);
+    assert_eq!(notes, ["he", "retry 2 after Incomplete", "hello"]);
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn ollama_gets_each_result_in_a_message() {
 
 #[tokio::test]
 async fn ollama_is_incomplete_without_its_last_line() {
-    let first = json!({"message": {"role": "assistant", "content": "hel"}, "done": false});
+    let first = json!({"message": {"role": "assistant", "content": "he"}, "done": false});
     let scripts = vec![vec![head(), lines(&[first])]];
     let (answer, _) = ask_with(ProviderKind::Ollama, limits(), scripts).await;
     assert_eq!(answer.unwrap_err().kind, ModelErrorKind::Incomplete);
