@@ -325,6 +325,7 @@ def crash(world: World) -> None:
     chat.sees(r'^unfinished: "take a note"; to finish it: /resume \S+$')
     chat.says("/resume", r"^1 +\S+ +1 turn, unfinished: take a note$")
     chat.says("/resume 1", r"^It is noted\.$")
+    chat.sees(r"^> ?\Z")
     chat.types("\x04")
     chat.ends(0)
     wants(world.notes() == 1, "the finished call ran again")
