@@ -21,6 +21,9 @@ pub trait ChatAgent: Send + Sync {
     /// Runs a turn of a chat to its end.
     fn chat(self: Arc<Self>, request: ChatRequest, person: &Actor) -> Answer<'_, ChatResult>;
 
+    /// Runs a pipeline to its end, and answers its outcome with the id of the run.
+    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, Value>;
+
     /// The sessions of a person, the one with the latest turn first.
     fn sessions<'a>(&'a self, person: &'a Actor) -> Answer<'a, Vec<SessionInfo>>;
 
@@ -32,6 +35,19 @@ pub trait ChatAgent: Send + Sync {
 
     /// The limits of each turn.
     fn limits(&self) -> AgentLimits;
+}
+
+/// A run of a pipeline that is asked for.
+#[derive(Debug, Clone)]
+pub struct TaskSpec {
+    /// The name of a pipeline that comes with gongfu.
+    pub name: Option<String>,
+    /// The definition of another one.
+    pub pipeline: Option<Value>,
+    /// The input.
+    pub params: Value,
+    /// Cancels the run.
+    pub cancel: CancellationToken,
 }
 
 /// The surface's end of a turn. Must not block, but where it asks a person.

@@ -178,6 +178,7 @@ endpoints! {
     capability::CapabilityRead,
     agent::AgentChat,
     agent::AgentTool,
+    agent::task::AgentTask,
     agent::AgentCapabilities,
     agent::session::AgentSessions,
     agent::session::AgentSession,

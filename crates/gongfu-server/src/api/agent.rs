@@ -19,6 +19,7 @@ use super::turn::{RunningTurn, TurnEvent};
 use crate::problem::{Problem, Words};
 
 pub(super) mod session;
+pub(super) mod task;
 
 /// The agent's tools: gongfu's own, and those of other servers.
 const PROFILE: Profile = Profile::Standard;

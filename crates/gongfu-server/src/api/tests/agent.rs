@@ -14,7 +14,7 @@ use gongfu_core::agent::{
 };
 use gongfu_core::port::{Message, ModelError, ModelErrorKind, ModelRetry, Usage};
 use gongfu_hub::agent::{
-    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, tool_calls,
+    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskSpec, tool_calls,
 };
 use gongfu_hub::gate::Answer;
 use gongfu_hub::{Problem, Profile};
@@ -160,6 +160,24 @@ impl ChatAgent for FakeAgent {
                     }
                 }
             }
+        })
+    }
+
+    fn run_task(self: Arc<Self>, task: TaskSpec, _: &Actor) -> Answer<'_, Value> {
+        Box::pin(async move {
+            if task.name.as_deref() == Some("waits") {
+                task.cancel.cancelled().await;
+                self.cancelled.notify_one();
+                return Err(Problem::Cancelled.error());
+            }
+            Ok(json!({
+                "run": "r-1",
+                "success": true,
+                "pipelineId": task.name,
+                "outputs": { "one": task.params },
+                "trace": [{ "step": "one", "status": "ok", "durationMs": 3, "attempt": 1 }],
+                "durationMs": 4,
+            }))
         })
     }
 
@@ -462,6 +480,33 @@ async fn stopped_turn_is_resumed() {
     assert_eq!(asked.input, ChatInput::Resume);
     assert_eq!(asked.session.as_deref(), Some("s-1"));
     assert!(asked.actor.permissions.set.is_some());
+}
+
+#[tokio::test]
+async fn pipeline_runs_without_a_model_and_ends_with_its_client() {
+    const TASK: &str = "/api/v1/agent/task";
+    let (server, token) = TestServer::with_ann();
+    let body = json!({ "name": "demonstration", "params": { "n": 1 } });
+    let reply = server.call("POST", TASK, &token, body).await.json();
+    assert_eq!(
+        reply,
+        json!({
+            "run": "r-1",
+            "success": true,
+            "pipelineId": "demonstration",
+            "outputs": { "one": { "n": 1 } },
+            "trace": [{ "step": "one", "status": "ok", "durationMs": 3, "attempt": 1 }],
+            "durationMs": 4,
+        })
+    );
+    for body in [json!({}), json!({ "name": "x", "pipeline": {} })] {
+        let refused = server.call("POST", TASK, &token, body).await;
+        assert_eq!(refused.status, 422);
+    }
+    let call = server.call("POST", TASK, &token, json!({ "name": "waits" }));
+    let left = tokio::time::timeout(std::time::Duration::from_millis(50), call).await;
+    assert!(left.is_err());
+    server.agent.cancelled.notified().await;
 }
 
 #[tokio::test]

@@ -114,6 +114,10 @@ impl Fixture {
         let with_path = |path: &str| (path.to_owned(), Value::Null);
         match name {
             "agent_chat" => ("/api/v1/agent/chat".to_owned(), json!({ "prompt": "x" })),
+            "agent_task" => (
+                "/api/v1/agent/task".to_owned(),
+                json!({ "name": "demonstration" }),
+            ),
             "agent_tool" => (
                 "/api/v1/agent/tool".to_owned(),
                 json!({ "name": "skill_list" }),
