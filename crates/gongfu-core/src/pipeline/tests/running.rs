@@ -344,10 +344,10 @@ fn inputs_are_checked_and_have_defaults() {
         start(json!({})).unwrap_err(),
         "the input `name` is missing: pass a value for it"
     );
-    let unknown = start(json!({"name": 1, "nubmer": 2})).unwrap_err();
+    let unknown = start(json!({"name": 1, "numbers": 2})).unwrap_err();
     assert_eq!(
         unknown,
-        "the pipeline takes no input `nubmer`: did you mean `number`?"
+        "the pipeline takes no input `numbers`: did you mean `number`?"
     );
     assert_eq!(
         start(json!([1])).unwrap_err(),

@@ -75,7 +75,7 @@ impl Endpoint for AgentTask {
 
     async fn answer(self, context: &Context) -> Result<Answer<TaskReply>, Problem> {
         if self.name.is_some() == self.pipeline.is_some() {
-            let why = "give either `name` or `pipeline`";
+            let why = "set either `name` or `pipeline`";
             return Err(Problem::field("name", why));
         }
         let actor = context.actor_in(self.set.as_deref())?;
