@@ -98,7 +98,11 @@ impl Tool for SkillSearch {
             );
             return Err(problem.error());
         }
-        let names: Vec<&str> = answer.hits.iter().map(|hit| &*hit.skill.full_name).collect();
+        let names: Vec<&str> = answer
+            .hits
+            .iter()
+            .map(|hit| &*hit.skill.full_name)
+            .collect();
         call.events.send(Event::Found(&names));
         let mut text = String::new();
         for hit in &answer.hits {

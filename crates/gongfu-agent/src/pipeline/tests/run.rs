@@ -178,7 +178,7 @@ async fn pipeline_that_is_wrong_leaves_no_run() {
         assert!(error.to_string().contains(wanted), "{error}");
     }
     assert!(fixture.runs().await.is_empty());
-    let broken = pipeline("- { name: a, tool: ech }\n- { name: b, tool: fial }");
+    let broken = pipeline("- { name: a, tool: ech }\n- { name: b, tool: failed }");
     let mistakes = fixture.agent.check_task(&broken, &person()).await;
     assert_eq!(mistakes.unwrap_err().len(), 2);
 }

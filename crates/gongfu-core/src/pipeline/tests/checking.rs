@@ -116,17 +116,17 @@ fn unknown_names_in_values_are_found() {
         Step::new("bootstrap", "tool_a").with("ok", "http://bootstrap.example"),
         Step::new("b", "tool_a")
             .with("a", "bootstrp:ids")
-            .with("b", "expr:steps.boostrap.ids")
+            .with("b", "expr:steps.bootstrapp.ids")
             .with("c", "expr:bootstrap.ids")
-            .with("d", "input:limt"),
+            .with("d", "input:limitt"),
     ]);
     broken.inputs = Some([("limit".to_owned(), Input::default())].into());
     assert_eq!(
         problems(&broken),
         "step `b`, `params.a`: `bootstrp:ids` looks like a reference, but there is no step `bootstrp`: write `bootstrap:ids`, or `literal:bootstrp:ids` for the text\n\
-         step `b`, `params.b`: there is no step `boostrap`: did you mean `steps.bootstrap`?\n\
+         step `b`, `params.b`: there is no step `bootstrapp`: did you mean `steps.bootstrap`?\n\
          step `b`, `params.c`: there is no variable `bootstrap`: write `steps.bootstrap`\n\
-         step `b`, `params.d`: `inputs` has no `limt` (`limit`?): add it there, or correct the name"
+         step `b`, `params.d`: `inputs` has no `limitt` (`limit`?): add it there, or correct the name"
     );
 }
 

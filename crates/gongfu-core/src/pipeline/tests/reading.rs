@@ -73,7 +73,7 @@ fn yaml_has_defaults_and_empty_fields() {
 #[test]
 fn every_mistake_has_its_line_and_field() {
     let text = "name: [a]
-descripton: x
+descriptions: x
 inputs: [a]
 steps:
   - name: b
@@ -91,7 +91,7 @@ steps:
   - just text
 ";
     let wanted = "line 15: `steps[0].tool`: it is there twice: remove one
-line 2: `descripton`: there is no such field: did you mean `description`?
+line 2: `descriptions`: there is no such field: did you mean `description`?
 line 14: `steps[0].dependson`: there is no such field: did you mean `dependsOn`?
 line 13: `steps[0].params`: it must be a table of arguments
 line 7: `steps[0].retries`: it must be a whole number, not negative

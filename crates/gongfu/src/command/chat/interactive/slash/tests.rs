@@ -29,7 +29,7 @@ fn lines_are_commands_or_prompts() {
         ("/last", "expand \"\""),
         ("/exit now", "quit \"now\""),
         ("/skill", "/skill: did you mean /skills?"),
-        ("/modle x", "/modle: did you mean /model?"),
+        ("/models x", "/models: did you mean /model?"),
         ("/功夫", "/功夫: /help shows the commands"),
         ("/xyz", "/xyz: /help shows the commands"),
     ] {
