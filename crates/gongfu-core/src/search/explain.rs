@@ -51,7 +51,7 @@ mod tests {
     fn words_are_found_in_any_form_and_those_that_say_nothing_are_left_out() {
         let places = [
             ("name", "pdf-merger"),
-            ("description", "Merges PDFs. 合并文件"),
+            ("description", "Merges PDF files. 合并文件"),
         ];
         let found = explain("how to merge the Pdf invoices 文件", &places);
         let found: Vec<(&str, usize)> = found

@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 54] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 57] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -31,6 +31,24 @@ pub(super) const OWN: [(&str, &str, &str, &str); 54] = [
         "A folder that was passed, or the folders of skills, don't exist.",
         "gongfu list --skills-dir ./nosuch",
         "Fix the path, or create the folder.",
+    ),
+    (
+        "AGENT_OFF",
+        "The operator of the server doesn't let its users ask the agent, whose models the operator pays for.",
+        "POST /api/v1/agent/chat of a server with accounts",
+        "The operator allows it: gongfu config set agent.accounts true.",
+    ),
+    (
+        "PIPELINE_NOT_FOUND",
+        "There is no pipeline of this name.",
+        "gongfu task run nightly",
+        "Use a name of `gongfu task list`, or the path of a file.",
+    ),
+    (
+        "PIPELINE_INVALID",
+        "The file of a pipeline can't be run: its form is wrong, a step or tool is unknown, or steps wait for each other.",
+        "gongfu task run build.yaml whose step `b` depends on `a`, and `a` on `b`",
+        "Mend what the message names, step by step; `gongfu task check FILE` checks it without running it.",
     ),
     (
         "SET_NOT_FOUND",
