@@ -76,12 +76,12 @@ pub trait AgentEvents: Send + Sync {
     /// The first messages were summarised.
     fn compacted(&self) {}
 
-    /// Asks the person about a call, and records the answer as that person's; see [`EventSink::ask`].
+    /// Asks the person about a call, and records the answer as that person's; see [`EventSink::ask`](crate::EventSink::ask).
     fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
         Box::pin(std::future::ready(false))
     }
 
-    /// Shows the person a question of another server; see [`EventSink::elicit`].
+    /// Shows the person a question of another server; see [`EventSink::elicit`](crate::EventSink::elicit).
     fn elicit(&self, _question: Value) -> Elicitation<'_> {
         Box::pin(std::future::ready(None))
     }
