@@ -48,7 +48,7 @@ pub(super) const OWN: [(&str, &str, &str, &str); 57] = [
         "PIPELINE_INVALID",
         "The file of a pipeline can't be run: its form is wrong, a step or tool is unknown, or steps wait for each other.",
         "gongfu task run build.yaml whose step `b` depends on `a`, and `a` on `b`",
-        "Mend what the message names, step by step; `gongfu task check FILE` checks it without running it.",
+        "Fix what the message names, step by step; `gongfu task check FILE` checks it without running it.",
     ),
     (
         "SET_NOT_FOUND",
