@@ -13,7 +13,7 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use crate::agent::Agent;
-use crate::session::writer;
+use crate::mark::writer;
 use crate::span;
 use crate::store::Store;
 use crate::turn::Turn;

@@ -7,6 +7,7 @@ mod agent;
 mod calling;
 mod chat;
 mod event;
+mod mark;
 pub mod pipeline;
 mod prompt;
 mod replay;

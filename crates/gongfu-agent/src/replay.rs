@@ -3,7 +3,7 @@
 //! Instructions, tools and instructions of skills are read as they are now, so that a change of them is named.
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::replay::{Divergence, first_divergence};
+use gongfu_core::agent::replay::{Divergence, divergence};
 use gongfu_core::agent::{Effect, Entry, EntryEvent, LoggedDigest, PlannedCall, Session};
 use gongfu_hub::{Call, Events, ToolError};
 
@@ -33,7 +33,7 @@ impl Replay<'_> {
                 event,
                 ..entry.clone()
             };
-            let difference = first_divergence(std::slice::from_ref(entry), &[replayed]);
+            let difference = divergence(entry, &replayed);
             if difference.is_some() {
                 return Ok(difference);
             }

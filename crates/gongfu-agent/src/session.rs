@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::Agent;
+use crate::mark::writer;
 use crate::replay::Replay;
 use crate::store::{self, Store};
 
@@ -193,11 +194,6 @@ impl Operation for SessionStop {
         store.release().await?;
         Ok(is_open)
     }
-}
-
-/// The name of a call as the writer of a log.
-pub(crate) fn writer(call: &Call) -> String {
-    format!("{}-{}-{}", std::process::id(), call.id, call.space.now().0)
 }
 
 /// Runs a session again without a model, and names the first difference.

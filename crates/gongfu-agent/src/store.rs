@@ -2,9 +2,10 @@
 
 use gongfu_core::agent::{Entry, EntryEvent, Session};
 use gongfu_core::port::{PortError, RecordKey, Space, check_entry, read_record, update_record};
-use gongfu_core::skill::Digest;
 use gongfu_hub::agent::SessionInfo;
 use gongfu_hub::{Problem, ToolError};
+
+use crate::mark;
 
 /// The most entries that are read of a log.
 const MAX_ENTRIES: usize = 100_000;
@@ -12,8 +13,6 @@ const MAX_ENTRIES: usize = 100_000;
 const MAX_LOG: usize = 24 * 1024 * 1024;
 /// The characters of a title.
 const MAX_TITLE: usize = 80;
-/// The attempts to find a free id.
-const MAX_IDS: u32 = 16;
 
 /// The log of one session, and its state.
 pub(crate) struct Store {
@@ -107,11 +106,8 @@ impl Store {
         is_kept: bool,
     ) -> Result<Self, ToolError> {
         let now = space.now().to_string();
-        let digits: String = now.chars().filter(char::is_ascii_digit).take(14).collect();
-        let (date, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
-        for attempt in 0..MAX_IDS {
-            let salt = format!("{writer}/{now}/{attempt}");
-            let id = format!("{date}-{time}-{}", Digest::of(salt.as_bytes()).hex(6));
+        for attempt in 0..mark::MAX_IDS {
+            let id = mark::id(&now, writer, attempt);
             let mut store = Self {
                 space: space.clone(),
                 keys: if is_kept { Some(Keys::of(&id)?) } else { None },

@@ -19,6 +19,7 @@ use tracing::Instrument as _;
 use crate::agent::Agent;
 use crate::calling::{CallEnd, Calling};
 use crate::event::{OfCall, OfModel};
+use crate::mark::milliseconds;
 use crate::prompt::Prompt;
 use crate::span;
 use crate::store::Store;
@@ -260,8 +261,4 @@ pub(crate) fn calling(agent: &Agent, actor: &Actor, call: &PlannedCall) -> Entry
         params: call.params.clone(),
         definition,
     }
-}
-
-fn milliseconds(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::log::RunLog;
 use super::{TaskEvents, TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
 use crate::agent::Agent;
+use crate::mark::{milliseconds, writer};
 
 /// A run that a driver makes.
 pub(super) struct Driver<'a> {
@@ -44,7 +45,7 @@ impl<'a> Driver<'a> {
             cancel,
         } = request;
         let space = &call.space;
-        let writer = format!("{}-{}-{}", std::process::id(), call.id, space.now().0);
+        let writer = writer(call);
         let (run, log) = match input {
             TaskInput::Start { pipeline, input } => {
                 let plan = Arc::new(plan(agent, &pipeline, &call.actor).await?);
@@ -239,8 +240,4 @@ fn wrong<E: ToString>(argument: &'static str) -> impl Fn(E) -> ToolError {
         let hint = "`gongfu task show NAME` shows what a pipeline takes";
         Problem::wrong_value(argument, error.to_string(), hint).error()
     }
-}
-
-fn milliseconds(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

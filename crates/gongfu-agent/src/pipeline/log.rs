@@ -2,15 +2,14 @@
 
 use gongfu_core::pipeline::Event;
 use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
-use gongfu_core::skill::Digest;
 use gongfu_core::text::clipped;
 use gongfu_hub::{Problem, ToolError};
 use serde::{Deserialize, Serialize};
 
+use crate::mark;
+
 /// The most entries that are read of a log.
 const MAX_ENTRIES: usize = 100_000;
-/// The attempts to find a free id.
-const MAX_IDS: u32 = 16;
 
 /// A run in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,11 +96,8 @@ impl RunLog {
         writer: &str,
     ) -> Result<Self, ToolError> {
         let now = space.now().to_string();
-        let digits: String = now.chars().filter(char::is_ascii_digit).take(14).collect();
-        let (date, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
-        for attempt in 0..MAX_IDS {
-            let salt = format!("{writer}/{now}/{attempt}");
-            let id = format!("{date}-{time}-{}", Digest::of(salt.as_bytes()).hex(6));
+        for attempt in 0..mark::MAX_IDS {
+            let id = mark::id(&now, writer, attempt);
             let log = Self::of(space, &id, writer)?;
             let info = RunInfo {
                 id,

@@ -102,10 +102,10 @@ async fn line_that_is_cut_is_left_out_and_a_lost_entry_noticed() {
     );
 
     // Written again after the line that was cut, it is whole.
-    let mut mended = torn.clone();
-    mended.extend_from_slice(&lines[5..7]);
+    let mut repeated = torn.clone();
+    repeated.extend_from_slice(&lines[5..7]);
     let killed = world(&model);
-    write(&killed, &id, &mended);
+    write(&killed, &id, &repeated);
     assert_eq!(
         killed.resume(&id).await.unwrap().reply,
         "The plan is written."

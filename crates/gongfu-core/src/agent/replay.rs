@@ -11,24 +11,11 @@ pub struct Divergence {
     pub what: String,
 }
 
-/// The first difference between a log and its replay.
-pub fn first_divergence(recorded: &[Entry], replayed: &[Entry]) -> Option<Divergence> {
-    for (recorded, replayed) in recorded.iter().zip(replayed) {
-        if recorded != replayed {
-            return Some(Divergence {
-                n: recorded.n,
-                what: difference(&recorded.event, &replayed.event),
-            });
-        }
-    }
-    let (n, what) = match (recorded.get(replayed.len()), replayed.get(recorded.len())) {
-        (Some(missing), _) => (missing.n, "the replay ends before this entry"),
-        (None, Some(more)) => (more.n, "the log ends before this entry"),
-        (None, None) => return None,
-    };
-    Some(Divergence {
-        n,
-        what: what.to_owned(),
+/// The difference between an entry of a log and that of its replay.
+pub fn divergence(recorded: &Entry, replayed: &Entry) -> Option<Divergence> {
+    (recorded != replayed).then(|| Divergence {
+        n: recorded.n,
+        what: difference(&recorded.event, &replayed.event),
     })
 }
 
