@@ -181,7 +181,8 @@ async fn run(
     let ended = turn.run().instrument(span).await;
     let noted = turn.store.note_state().await;
     let released = turn.store.release().await;
-    ended.and(noted).and(released)?;
+    ended.and(noted)?;
+    released?;
     let result = result(&turn.store, has_context).ok_or_else(|| Problem::Cancelled.error())?;
     if !result.end.has_answer() {
         let reason = result.reply;

@@ -7,6 +7,7 @@ mod agent;
 mod calling;
 mod chat;
 mod event;
+mod log;
 mod mark;
 pub mod pipeline;
 mod prompt;
@@ -22,5 +23,6 @@ mod tests;
 
 pub use agent::{Agent, AgentSettings, Models};
 pub use session::{
-    SessionCompact, SessionFork, SessionList, SessionReplay, SessionShow, SessionStop,
+    SessionCompact, SessionFork, SessionList, SessionRemove, SessionReplay, SessionShow,
+    SessionStop,
 };

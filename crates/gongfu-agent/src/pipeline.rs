@@ -150,7 +150,28 @@ impl Operation for TaskRunList {
     }
 
     async fn run(self, call: &Call) -> Result<Vec<RunInfo>, ToolError> {
-        log::list(&call.space).await
+        crate::log::list(&call.space).await
+    }
+}
+
+/// Removes a run with its log. One that still runs ends at its next event.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TaskRunRemove {
+    /// Its id.
+    pub run: String,
+}
+
+impl Operation for TaskRunRemove {
+    const NAME: &'static str = "task/remove";
+    type Output = ();
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<(), ToolError> {
+        crate::log::Log::<RunInfo>::remove(&call.space, &self.run).await
     }
 }
 

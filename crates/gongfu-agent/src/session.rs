@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use gongfu_core::account::Actor;
 use gongfu_core::agent::replay::Divergence;
-use gongfu_core::agent::{Entry, EntryEvent, FORMAT, Session};
+use gongfu_core::agent::{Entry, EntryEvent, FORMAT};
 use gongfu_hub::agent::{SessionInfo, ShownSession};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::Agent;
+use crate::log::{self, Log};
 use crate::mark::writer;
 use crate::replay::Replay;
 use crate::store::{self, Store};
@@ -30,7 +31,7 @@ impl Operation for SessionList {
     }
 
     async fn run(self, call: &Call) -> Result<Vec<SessionInfo>, ToolError> {
-        store::list(&call.space).await
+        log::list(&call.space).await
     }
 }
 
@@ -52,14 +53,7 @@ impl Operation for SessionShow {
 
     async fn run(self, call: &Call) -> Result<ShownSession, ToolError> {
         let entries = store::entries(&call.space, &self.id).await?;
-        let session = Session::of(&entries).map_err(|error| {
-            let reason = error.to_string();
-            Problem::SessionInvalid {
-                id: self.id,
-                reason,
-            }
-            .error()
-        })?;
+        let session = store::session(&self.id, &entries)?;
         Ok(ShownSession { entries, session })
     }
 }
@@ -105,16 +99,30 @@ impl Operation for SessionFork {
             };
             store.add_entry(&Entry { event, ..entry }).await?;
         }
-        store.note_state().await?;
+        let info = store.note_state().await?;
         store.release().await?;
-        let all = store::list(&call.space).await?;
-        let info = all.into_iter().find(|info| info.id == store.id());
-        info.ok_or_else(|| {
-            Problem::SessionUnknown {
-                id: store.id().to_owned(),
-            }
-            .error()
-        })
+        Ok(info)
+    }
+}
+
+/// Removes a session with its log. A turn that runs in it ends at its next entry.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionRemove {
+    /// Its id.
+    pub id: String,
+}
+
+impl Operation for SessionRemove {
+    const NAME: &'static str = "session/remove";
+    type Output = ();
+
+    fn spec() -> &'static ToolSpec {
+        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
+        SPEC.get_or_init(operation::write_spec::<Self>)
+    }
+
+    async fn run(self, call: &Call) -> Result<(), ToolError> {
+        Log::<SessionInfo>::remove(&call.space, &self.id).await
     }
 }
 

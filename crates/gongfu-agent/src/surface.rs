@@ -12,9 +12,9 @@ use gongfu_hub::{Problem, ToolError};
 use serde_json::Value;
 
 use crate::agent::Agent;
+use crate::log::fault;
 use crate::pipeline::{TaskInput, TaskRequest, builtin, builtins};
-use crate::session::{SessionList, SessionShow};
-use crate::store::fault;
+use crate::session::{SessionList, SessionRemove, SessionShow};
 
 /// The pipeline that is asked for.
 fn pipeline(task: &TaskSpec) -> Result<Pipeline, ToolError> {
@@ -65,6 +65,11 @@ impl ChatAgent for Agent {
     fn session<'a>(&'a self, id: &'a str, person: &'a Actor) -> Answer<'a, ShownSession> {
         let id = id.to_owned();
         Box::pin(self.catalog.operate(SessionShow { id }, person))
+    }
+
+    fn remove_session<'a>(&'a self, id: &'a str, person: &'a Actor) -> Answer<'a, ()> {
+        let id = id.to_owned();
+        Box::pin(self.catalog.operate(SessionRemove { id }, person))
     }
 
     fn models(&self) -> Vec<String> {

@@ -30,6 +30,9 @@ pub trait ChatAgent: Send + Sync {
     /// The log of a session.
     fn session<'a>(&'a self, id: &'a str, person: &'a Actor) -> Answer<'a, ShownSession>;
 
+    /// Removes a session with its log.
+    fn remove_session<'a>(&'a self, id: &'a str, person: &'a Actor) -> Answer<'a, ()>;
+
     /// The names of the models that can be asked for; the first one is asked where none is named.
     fn models(&self) -> Vec<String>;
 

@@ -18,6 +18,8 @@ pub use reader::LogReader;
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// The number of rotated files.
 const MAX_ROTATED: usize = 4;
+/// The file that is locked while a log is rotated.
+const LOCK: &str = "rotate.lock";
 
 /// A log in a folder of its own, which several processes append to.
 #[derive(Debug)]
@@ -112,6 +114,28 @@ impl Log {
         Ok(entries.into())
     }
 
+    /// Removes all its files.
+    ///
+    /// # Errors
+    /// A file can't be removed.
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
+        self.open = None;
+        let folder = match Root::open(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            folder => folder?,
+        };
+        let _lock = lock(&folder)?;
+        // The newest last: a removal that is cut short leaves no gap.
+        for number in (0..=MAX_ROTATED).rev() {
+            let removed = folder.remove(&self.file_name(number));
+            removed.map_err(|error| disk::error_at(&self.folder, &error))?;
+        }
+        // There may be more in the folder, such as other logs.
+        folder.remove(LOCK)?;
+        let _ = folder.dir().try_clone()?.remove_open_dir();
+        Ok(())
+    }
+
     fn open(&self) -> io::Result<File> {
         let folder = Root::create_private(&self.folder);
         let folder = folder.map_err(|error| disk::error_at(&self.folder, &error))?;
@@ -178,7 +202,7 @@ fn has_whole_lines(file: &File, length: u64) -> io::Result<bool> {
 
 /// Waits until no other process rotates the log; the lock ends with the handle.
 fn lock(folder: &Root) -> io::Result<std::fs::File> {
-    disk::lock(folder, "rotate.lock")
+    disk::lock(folder, LOCK)
 }
 
 #[cfg(test)]

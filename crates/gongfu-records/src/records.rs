@@ -229,6 +229,10 @@ impl Records for FileRecords {
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         ready(self.with_log(log, |log| log.entries(limit)))
     }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        ready(self.with_log(log, Log::remove))
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use gongfu_core::port::{Pending, PortError};
 use sqlx::Connection as _;
 
 use crate::database::{Database, DatabaseRecords};
-use commit::Commit;
+use commit::{Commit, Removal};
 use failure::unavailable;
 use file::NewFile;
 use pool::Pool;
@@ -105,7 +105,7 @@ impl Database for Sqlite {
     }
 
     fn remove<'a>(&'a self, owner: &'a Owner) -> Pending<'a, ()> {
-        let removal = Commit::removal(&scope_of(owner));
+        let removal = Commit::removal(&scope_of(owner), Removal::All);
         Box::pin(async move { self.0.writer.commit(removal).await.map(drop) })
     }
 

@@ -182,6 +182,7 @@ endpoints! {
     agent::AgentCapabilities,
     agent::session::AgentSessions,
     agent::session::AgentSession,
+    agent::session::AgentSessionRemove,
     openai::ChatCompletion,
     openai::ModelList,
     connection::ConnectionList,

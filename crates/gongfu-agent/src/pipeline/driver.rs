@@ -63,7 +63,7 @@ impl<'a> Driver<'a> {
                 };
                 let plan = Arc::new(plan(agent, &pipeline, &call.actor).await?);
                 let run = Run::resume(plan, past).map_err(wrong("run"))?;
-                log.claim(&pipeline.name).await?;
+                log.note_resumed(&pipeline.name).await?;
                 (run, log)
             }
         };

@@ -1,8 +1,12 @@
 //! Sessions: lists, forks, replays.
 
+use gongfu_core::account::Owner;
+use gongfu_core::agent::{AgentLimits, EntryEvent};
 use gongfu_core::skill::Digest;
+use gongfu_hub::ErrorCode;
 
-use crate::{SessionCompact, SessionFork, SessionList, SessionShow, SessionStop};
+use crate::store::Store;
+use crate::{SessionCompact, SessionFork, SessionList, SessionRemove, SessionShow, SessionStop};
 
 use super::*;
 
@@ -210,4 +214,31 @@ async fn open_turn_is_ended_by_the_person() {
         "here"
     );
     assert_eq!(replay(&world, &info.id).await, None);
+}
+
+#[tokio::test]
+async fn a_removed_session_leaves_nothing_and_its_turn_ends() {
+    let model = ScriptModel::saying(scenario());
+    let world = world(&model);
+    let id = world.say(None, "go").await.unwrap().session;
+    let space = world.space.open(&Owner::Local);
+    let open = Store::open(&space, &id, "other", false);
+    let mut open = open.await.unwrap();
+    let catalog = &world.agent.catalog;
+    let remove = SessionRemove { id: id.clone() };
+    catalog.operate(remove, &person()).await.unwrap();
+
+    let prompt = EntryEvent::Prompt {
+        text: "more".to_owned(),
+        limits: AgentLimits::default(),
+    };
+    let added = open.add(prompt).await.unwrap_err();
+    assert_eq!(added.code(), ErrorCode::Conflict);
+    open.note_state().await.unwrap();
+    open.release().await.unwrap();
+    assert_eq!(world.log(&id), Vec::<Vec<u8>>::new());
+    let all = catalog.operate(SessionList {}, &person()).await.unwrap();
+    assert_eq!(all, []);
+    let again = catalog.operate(SessionRemove { id }, &person()).await;
+    assert_eq!(again.unwrap_err().code(), ErrorCode::SessionNotFound);
 }

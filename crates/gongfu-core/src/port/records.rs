@@ -140,6 +140,9 @@ pub trait Records: Send + Sync {
     /// The last entries of a log, at most `limit`, the oldest first. Old entries may be gone: a log
     /// is bounded in size.
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>>;
+
+    /// Removes a log with all its entries. Does nothing where there is no such log.
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()>;
 }
 
 /// Records that can change together.

@@ -25,8 +25,17 @@ pub(super) struct Commit {
     scope: Arc<str>,
     changes: Vec<Change>,
     entries: Vec<(RecordKey, Vec<u8>)>,
-    /// True if everything of the scope is removed.
-    removes_all: bool,
+    removal: Removal,
+}
+
+/// Rows that a commit removes before anything else, beside the records of its changes.
+#[derive(Debug)]
+pub(super) enum Removal {
+    Nothing,
+    /// A log with all its entries.
+    Log(RecordKey),
+    /// All records and logs of the scope.
+    All,
 }
 
 #[derive(Debug)]
@@ -55,17 +64,17 @@ impl Commit {
             scope: Arc::clone(scope),
             changes: changes.iter().map(change).collect(),
             entries: entries.iter().map(entry).collect(),
-            removes_all: false,
+            removal: Removal::Nothing,
         }
     }
 
-    /// The removal of all records and logs of a scope.
-    pub(super) fn removal(scope: &str) -> Self {
+    /// A commit that only removes.
+    pub(super) fn removal(scope: &str, removal: Removal) -> Self {
         Self {
             scope: scope.into(),
             changes: Vec::new(),
             entries: Vec::new(),
-            removes_all: true,
+            removal,
         }
     }
 
@@ -90,13 +99,21 @@ impl Commit {
         path: &Path,
         heads: &mut Heads,
     ) -> sqlx::Result<Outcome> {
-        if self.removes_all {
-            heads.retain(|(scope, _), _| *scope != self.scope);
-            for statement in [statement::REMOVE_RECORDS, statement::REMOVE_LOGS] {
-                let removal = sqlx::query(statement).bind(&*self.scope);
+        match &self.removal {
+            Removal::Nothing => {}
+            Removal::Log(log) => {
+                heads.remove(&(Arc::clone(&self.scope), log.clone()));
+                let removal = sqlx::query(statement::REMOVE_LOG).bind(&*self.scope);
+                let removal = removal.bind(log.as_str());
                 removal.execute(&mut *transaction).await?;
             }
-            return Ok(Ok(Vec::new()));
+            Removal::All => {
+                heads.retain(|(scope, _), _| *scope != self.scope);
+                for statement in [statement::REMOVE_RECORDS, statement::REMOVE_LOGS] {
+                    let removal = sqlx::query(statement).bind(&*self.scope);
+                    removal.execute(&mut *transaction).await?;
+                }
+            }
         }
         // One statement that changes nothing needs no way back.
         let versions = if self.changes.len() <= 1 {

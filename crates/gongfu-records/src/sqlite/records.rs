@@ -9,7 +9,7 @@ use gongfu_core::port::{
 use gongfu_core::skill::Digest;
 use sqlx::pool::PoolConnection;
 
-use super::commit::{Commit, checked, stored};
+use super::commit::{Commit, Removal, checked, stored};
 use super::failure::{damaged, place, unavailable};
 use super::pool::Pool;
 use super::statement;
@@ -235,6 +235,13 @@ impl Records for SqliteRecords {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         Box::pin(self.read_entries(log, limit))
+    }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        Box::pin(async move {
+            let removal = Commit::removal(&self.scope, Removal::Log(log.clone()));
+            self.pool.writer.commit(removal).await.map(drop)
+        })
     }
 }
 

@@ -48,6 +48,9 @@ pub(super) const APPEND: &str =
 /// A copy of the whole database in a new file.
 pub(super) const COPY: &str = "VACUUM INTO $1";
 
+/// All entries of a log.
+pub(super) const REMOVE_LOG: &str = "DELETE FROM log WHERE scope = $1 AND log = $2";
+
 /// Every record of a scope.
 pub(super) const REMOVE_RECORDS: &str = "DELETE FROM record WHERE scope = $1";
 

@@ -126,6 +126,11 @@ impl Records for MemoryRecords {
         let all = logs.get(log).map(Vec::as_slice).unwrap_or_default();
         ready(Ok(all[all.len().saturating_sub(limit)..].to_vec()))
     }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        self.logs.lock().unwrap().remove(log);
+        ready(Ok(()))
+    }
 }
 
 impl Transactions for MemoryRecords {

@@ -303,6 +303,10 @@ impl<T: Records + ?Sized> Records for LastWriteWins<Arc<T>> {
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.0.entries(log, limit)
     }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        self.0.remove_log(log)
+    }
 }
 
 impl Transactions for LastWriteWins<Arc<dyn Transactions>> {
@@ -352,6 +356,10 @@ impl Records for PiecemealCommit {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.0.entries(log, limit)
+    }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        self.0.remove_log(log)
     }
 }
 

@@ -40,6 +40,10 @@ pub(super) const PROMISES: &[Promise] = &[
         refuses_other_entries,
     ),
     Promise::new("concurrent appends lose nothing", appends_lose_nothing),
+    Promise::new(
+        "a removed log is gone, and begins again with its next entry",
+        removes_a_log,
+    ),
     Promise::broken_by(
         Fault::RestartForgets,
         "records and logs survive a restart",
@@ -277,6 +281,23 @@ fn appends_lose_nothing(fixture: &Fixture) {
             "in order, and whole"
         );
     }
+}
+
+fn removes_a_log(fixture: &Fixture) {
+    let space = fixture.local();
+    let remove = |log: &str| fixture.wait(space.records().remove_log(&key(log)));
+    remove("log/one").unwrap();
+    for log in ["log/one", "log/one/below", "log/other"] {
+        append(fixture, &space, log, "old");
+    }
+    create(fixture, &space, "log/one", b"{}");
+    remove("log/one").unwrap();
+    assert_eq!(entries(fixture, &space, "log/one", 9), [""; 0]);
+    append(fixture, &space, "log/one", "new");
+    assert_eq!(entries(fixture, &space, "log/one", 9), ["new"]);
+    assert_eq!(entries(fixture, &space, "log/one/below", 9), ["old"]);
+    assert_eq!(entries(fixture, &space, "log/other", 9), ["old"]);
+    assert_eq!(value(fixture, &space, "log/one").unwrap(), b"{}");
 }
 
 fn survives_a_restart(fixture: &Fixture) {

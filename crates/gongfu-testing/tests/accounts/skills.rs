@@ -52,6 +52,10 @@ impl Records for Refusing {
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.records.entries(log, limit)
     }
+
+    fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
+        self.records.remove_log(log)
+    }
 }
 
 impl Transactions for Refusing {

@@ -62,6 +62,17 @@ pub(crate) enum ChatCommand {
         #[arg(from_global)]
         json: bool,
     },
+    /// Remove sessions with their logs
+    ///
+    /// A turn that runs in one ends at its next step.
+    #[command(visible_alias = "rm")]
+    Remove {
+        /// The sessions
+        #[arg(required = true)]
+        ids: Vec<String>,
+        #[arg(from_global)]
+        json: bool,
+    },
     /// Run a session again from its log, without a model, and name the first difference
     ///
     /// Nothing is called but what loads skills. Exits with 1 if a skill, a tool or an entry of the log was changed.

@@ -36,6 +36,17 @@ pub(crate) enum TaskCommand {
         #[arg(from_global)]
         json: bool,
     },
+    /// Remove runs with their logs
+    ///
+    /// One that still runs ends at its next step.
+    #[command(visible_alias = "rm")]
+    Remove {
+        /// The runs
+        #[arg(required = true)]
+        runs: Vec<String>,
+        #[arg(from_global)]
+        json: bool,
+    },
     /// Print the JSON schema of pipeline files
     Schema,
 }

@@ -28,6 +28,9 @@ pub(crate) fn run(
         Some(ChatCommand::Fork { id, at, json }) => {
             session::fork(id, at, json, environment, terminal)
         }
+        Some(ChatCommand::Remove { ids, json }) => {
+            session::remove(ids, json, environment, terminal)
+        }
         Some(ChatCommand::Replay { id, places, json }) => {
             session::replay(&id, &places, json, environment, terminal)
         }

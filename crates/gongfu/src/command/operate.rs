@@ -41,6 +41,24 @@ pub(super) fn operate_with<O: Operation>(
     Operations::new(parts)?.run(operation, events, json, terminal)
 }
 
+/// Runs operations that answer nothing, one after the other. Reports the failure of each, and fails if one did.
+pub(super) fn operate_all<O: Operation<Output = ()>>(
+    operations: impl Iterator<Item = O>,
+    parts: &Parts,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let running = Operations::new(parts)?;
+    let mut outcome = Outcome::Good;
+    for operation in operations {
+        match running.operate(operation, json, terminal) {
+            Ok(()) => {}
+            Err(error) => outcome = error.downcast::<ReportedFailure>()?.0,
+        }
+    }
+    Ok(outcome)
+}
+
 /// Several operations one after the other: what one of them started, such as another server, goes on for the next.
 pub(super) struct Operations<'a> {
     parts: &'a Parts,

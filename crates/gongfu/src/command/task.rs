@@ -3,13 +3,13 @@
 mod files;
 mod run;
 
-use gongfu_agent::pipeline::TaskRunList;
+use gongfu_agent::pipeline::{TaskRunList, TaskRunRemove};
 use gongfu_core::pipeline::{Pipeline, SCHEMA};
 use serde_json::{Value, json};
 
 use self::files::PipelineFile;
 use super::Outcome;
-use super::operate::{operate, person};
+use super::operate::{operate, operate_all, person};
 use crate::agent::agent;
 use crate::cli::{Places, TaskCommand};
 use crate::config::Config;
@@ -44,6 +44,11 @@ pub(crate) fn run(
         ),
         TaskCommand::Run(arguments) => run::run(arguments, environment, terminal),
         TaskCommand::Runs { json } => runs(json, environment, terminal),
+        TaskCommand::Remove { runs, json } => {
+            let parts = wiring::parts(environment, &Places::default())?;
+            let removals = runs.into_iter().map(|run| TaskRunRemove { run });
+            operate_all(removals, &parts, json, terminal)
+        }
         TaskCommand::Schema => {
             terminal.text(SCHEMA)?;
             Ok(Outcome::Good)

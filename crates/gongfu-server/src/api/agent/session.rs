@@ -1,15 +1,15 @@
 //! The caller's sessions of the agent.
 
 use gongfu_hub::agent::SessionInfo;
-use http::Method;
+use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 use super::super::context::Context;
-use super::super::endpoint::{Access, Answer, Endpoint, Refusal};
-use super::super::skill::READ;
+use super::super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
+use super::super::skill::{READ, WRITE};
 use crate::problem::Problem;
 
 /// The sessions of an answer, unless somebody asks for another number.
@@ -169,5 +169,41 @@ impl Endpoint for AgentSession {
             id: self.id,
             entries,
         }))
+    }
+}
+
+/// Remove a session with its log. A turn that runs in it ends at its next step.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct AgentSessionRemove {
+    /// The id of the session.
+    #[schemars(length(min = 1, max = 128))]
+    id: String,
+}
+
+impl Endpoint for AgentSessionRemove {
+    const NAME: &'static str = "agent_session_remove";
+    const METHOD: Method = Method::DELETE;
+    const PATH: &'static str = "/api/v1/agent/sessions/{id}";
+    const ACCESS: Access = WRITE;
+    const IS_LOCAL: bool = true;
+    const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
+    const REFUSALS: &'static [Refusal] = &[
+        Refusal {
+            status: 403,
+            codes: &["AGENT_OFF"],
+        },
+        Refusal {
+            status: 404,
+            codes: &["SESSION_NOT_FOUND"],
+        },
+    ];
+    const REPLY: ReplyBody = ReplyBody::Nothing;
+    type Reply = ();
+
+    async fn answer(self, context: &Context) -> Result<Answer<()>, Problem> {
+        let (agent, actor) = (context.agent()?, context.actor()?);
+        agent.remove_session(&self.id, &actor).await?;
+        Ok(Answer::nothing())
     }
 }

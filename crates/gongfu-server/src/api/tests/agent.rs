@@ -210,6 +210,10 @@ impl ChatAgent for FakeAgent {
         })
     }
 
+    fn remove_session<'a>(&'a self, id: &'a str, person: &'a Actor) -> Answer<'a, ()> {
+        Box::pin(async move { self.session(id, person).await.map(drop) })
+    }
+
     fn models(&self) -> Vec<String> {
         vec!["fake/one".to_owned(), "fast".to_owned()]
     }

@@ -1,6 +1,6 @@
-//! `gongfu chat list|show|fork|replay`.
+//! `gongfu chat list|show|fork|remove|replay`.
 
-use gongfu_agent::{SessionFork, SessionList, SessionShow};
+use gongfu_agent::{SessionFork, SessionList, SessionRemove, SessionShow};
 use gongfu_core::agent::TurnRecord;
 use gongfu_hub::surface::Operation;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::agent_of;
 use crate::cli::Places;
 use crate::command::Outcome;
 use crate::command::call_error::{outcome_of, print_error};
-use crate::command::operate::{operate, person};
+use crate::command::operate::{operate, operate_all, person};
 use crate::environment::Environment;
 use crate::table::{clip, pad};
 use crate::terminal::{Paint, Terminal, plain};
@@ -129,6 +129,17 @@ pub(super) fn fork(
         terminal.line(&fork.id)?;
     }
     Ok(Outcome::Good)
+}
+
+pub(super) fn remove(
+    ids: Vec<String>,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, &Places::default())?;
+    let removals = ids.into_iter().map(|id| SessionRemove { id });
+    operate_all(removals, &parts, json, terminal)
 }
 
 pub(super) fn replay(

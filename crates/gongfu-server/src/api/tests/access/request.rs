@@ -124,7 +124,7 @@ impl Fixture {
             ),
             "agent_capabilities" => with_path("/api/v1/agent/capabilities"),
             "agent_session_list" => with_path("/api/v1/agent/sessions"),
-            "agent_session_read" => {
+            "agent_session_read" | "agent_session_remove" => {
                 // The fake agent has one session of each user.
                 let id = self.ann.id.as_str();
                 (format!("/api/v1/agent/sessions/{id}"), Value::Null)
