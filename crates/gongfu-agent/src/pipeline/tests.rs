@@ -6,6 +6,7 @@ mod run;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::capability::{Access, Origin, Safety};
@@ -99,9 +100,7 @@ fn fixture_over(space: Arc<MemorySpace>) -> Fixture {
             seen.lock().unwrap().push(params.clone());
             let at_once = count.0.fetch_add(1, Ordering::SeqCst) + 1;
             count.1.fetch_max(at_once, Ordering::SeqCst);
-            for _ in 0..10 {
-                tokio::task::yield_now().await;
-            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
             count.0.fetch_sub(1, Ordering::SeqCst);
             Ok(data(params))
         })

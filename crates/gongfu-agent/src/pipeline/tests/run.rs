@@ -47,7 +47,8 @@ async fn outputs_are_data_or_text_and_pass_from_step_to_step() {
     assert_eq!(runs[0].success, Some(true));
 }
 
-#[tokio::test]
+/// The time stands still until nothing else can run.
+#[tokio::test(start_paused = true)]
 async fn layer_runs_at_once_up_to_the_limit() {
     let steps: Vec<String> = (0..10)
         .map(|at| format!("- {{ name: s{at}, tool: echo }}"))
