@@ -7,6 +7,7 @@ document run in one shell, in a folder `project` of an empty home. In a comment 
 
     <!-- run: COMMANDS -->         commands that readers needn't see, such as the files of an example
     <!-- not run: REASON -->       the next block isn't run
+    <!-- file: NAME -->            the next block, of any language, is the content of this file
 
   guides.py --gongfu BIN [DOCUMENT…]
 
@@ -25,7 +26,7 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PART = re.compile(r"<!-- (run|not run): (.*?) ?-->|^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PART = re.compile(r"<!-- (run|not run|file): (.*?) ?-->|^```([a-z]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXIT = re.compile(r"\[exit (\d+)\]")
 # The longest that a command may take, in seconds.
 TIMEOUT = 180
@@ -112,17 +113,25 @@ def run(document: Path, gongfu: Path, extra: str) -> tuple[int, list[str]]:
     faults: list[str] = []
     count = 0
     is_skipped = False
+    file = None
     home = Path(tempfile.mkdtemp(prefix="gongfu-guide-"))
     shell = Shell(home / "me", gongfu, extra)
     try:
         for part in PART.finditer(document.read_text()):
-            kind, text, block = part.groups()
+            kind, text, language, block = part.groups()
             if kind == "run":
                 printed, code = shell.run(text)
                 if code:
                     faults.append(f"the hidden command exits with {code}: {text}\n{printed}")
             elif kind == "not run":
                 is_skipped = True
+            elif kind == "file":
+                file = home / "me" / "project" / text
+            elif file:
+                file.write_text(block)
+                file = None
+            elif language != "console":
+                continue
             elif is_skipped:
                 is_skipped = False
             else:

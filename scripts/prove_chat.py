@@ -348,7 +348,7 @@ def errors(world: World) -> None:
     chat.says("/tools", r"^skill_run ")
     chat.says("/model nowhere/x", r"^error\[MODEL_NOT_CONFIGURED\]")
     chat.says("/model", r"^openai/scripted$")
-    chat.says("/compact", r"^the conversation is short already$")
+    chat.says("/compact", r"^the conversation is already short$")
     chat.says("/expand 9", r"^there is no such result$")
     chat.says("/help", r"^/quit ")
     # Two lines are one prompt, by a backslash and by Alt-Enter; so is what is pasted.

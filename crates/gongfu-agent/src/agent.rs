@@ -70,7 +70,7 @@ impl Agent {
         PROFILES
     }
 
-    /// The agent as a caller of tools for a person: with that person's permissions, and with no person's words.
+    /// The agent as a caller of tools for a person: with that person's permissions, but never able to answer for a person.
     pub fn actor(person: &Actor, session: &str) -> Actor {
         Actor {
             role: match person.role {

@@ -126,7 +126,9 @@ async fn run(
         } else {
             "it is empty".to_owned()
         };
-        return Err(Problem::wrong_value("prompt", reason, "say what is to be done").error());
+        return Err(
+            Problem::wrong_value("prompt", reason, "write what the agent should do").error(),
+        );
     }
     let length = serde_json::to_vec(&history).map_or(0, |history| history.len());
     if length > MAX_HISTORY {
@@ -141,7 +143,7 @@ async fn run(
     };
     let id = store.id().to_owned();
     match (&input, store.session.is_open()) {
-        // The turn before it waits for a model that didn't answer: the person goes another way.
+        // The open turn waits for a model that didn't answer: the new prompt replaces it.
         (ChatInput::Prompt(_), true) => store.add(EntryEvent::Interrupted).await?,
         (ChatInput::Resume, false) => {
             store.release().await?;

@@ -72,7 +72,7 @@ impl TaskRequest {
     }
 }
 
-/// The surface's end of a run. Must not block, but where it asks a person.
+/// The surface's end of a run. Must not block, except to ask a person.
 pub trait TaskEvents: Send + Sync {
     /// The id of the run, before anything happens in it.
     fn run(&self, _id: &str) {}

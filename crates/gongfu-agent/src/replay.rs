@@ -86,7 +86,12 @@ impl Replay<'_> {
                 | EntryEvent::Interrupted,
                 _,
             ) => entry.event.clone(),
-            (_, next) => return Err(format!("the log goes another way here: {}", name(&next))),
+            (_, next) => {
+                return Err(format!(
+                    "the replay takes a different path here: {}",
+                    name(&next)
+                ));
+            }
         })
     }
 

@@ -52,7 +52,7 @@ pub(crate) async fn entries(space: &Space, id: &str) -> Result<Vec<Entry>, ToolE
     let lines = log::lines::<SessionInfo>(space, id).await?;
     let bytes = lines.iter().map(Vec::len).sum::<usize>();
     if bytes > MAX_LOG {
-        let reason = "its log is as long as a log may be; start a new session";
+        let reason = "its log has reached the size limit";
         return Err(invalid(id, reason));
     }
     let entries = lines.iter();

@@ -28,7 +28,7 @@ use crate::store::Store;
 pub(crate) struct Turn<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) model: &'a dyn ChatModel,
-    /// The call of the gate that the turn is.
+    /// The turn's own call through the gate.
     pub(crate) call: &'a Call,
     /// The agent as a caller of tools.
     pub(crate) actor: Actor,
@@ -168,7 +168,7 @@ impl Turn<'_> {
     }
 }
 
-/// The answer with about the tokens that it took, where the provider doesn't count them.
+/// Estimates the tokens of an answer if the provider doesn't report them.
 fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
     const BYTES_PER_TOKEN: u64 = 4;
     if answer.usage.total() == 0 {

@@ -1,4 +1,4 @@
-//! The ledger of skills: each was found, loaded and run so often, with what result.
+//! The ledger of skills: counts of how often each was found, loaded and run, and with what result.
 //!
 //! A fold over the audit, which is bounded in size: so are the counts.
 

@@ -53,7 +53,7 @@ pub struct TaskSpec {
     pub cancel: CancellationToken,
 }
 
-/// The surface's end of a turn. Must not block, but where it asks a person.
+/// The surface's end of a turn. Must not block, except to ask a person.
 pub trait AgentEvents: Send + Sync {
     /// The id of the session, before anything happens in it.
     fn session(&self, _id: &str) {}
@@ -93,12 +93,12 @@ pub trait AgentEvents: Send + Sync {
 /// Events that nobody receives.
 impl AgentEvents for () {}
 
-/// The wish of the person.
+/// The work of a turn: a prompt, or the rest of the turn that is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatInput {
-    /// An answer to this.
+    /// Answer this prompt.
     Prompt(String),
-    /// The end of the turn that was begun.
+    /// Finish the open turn.
     Resume,
 }
 

@@ -88,7 +88,9 @@ impl Draft {
                 return Err(incomplete("the answer is empty"));
             }
             StopReason::Calls if calls.is_empty() => {
-                return Err(incomplete("the answer announces calls, and has none"));
+                return Err(incomplete(
+                    "the answer announces tool calls but contains none",
+                ));
             }
             StopReason::End if !calls.is_empty() => StopReason::Calls,
             stop => stop,

@@ -80,9 +80,9 @@ fn web(base: &Url, limits: &Limits) -> Result<genai::Client, String> {
     }
     let client = builder.build();
     let client =
-        client.map_err(|error| format!("there is no HTTP client: {}", error.without_url()))?;
+        client.map_err(|error| format!("can't create the HTTP client: {}", error.without_url()))?;
     let client = genai::Client::builder().with_reqwest(client).build();
-    client.map_err(|_| "there is no client of models".to_owned())
+    client.map_err(|_| "can't create the model client".to_owned())
 }
 
 fn target(provider: &Provider, base: &Url, model: &str) -> ServiceTarget {
@@ -143,7 +143,7 @@ impl ChatModel for Model {
                     ..ModelError::new(
                         ModelErrorKind::Stalled,
                         format!(
-                            "{} gave no whole answer within {seconds} seconds",
+                            "{} didn't complete an answer within {seconds} seconds",
                             self.provider.name
                         ),
                     )
@@ -230,7 +230,7 @@ impl Model {
     }
 }
 
-/// The stream, which ends when too much is read for nothing.
+/// The stream, ended when too many reads complete no frame.
 fn watched(
     mut stream: ChatStream,
     guard: &Guard,

@@ -88,7 +88,10 @@ impl Failure {
             // The end of the stream, amid a piece.
             genai::Error::StreamParse { serde_error, .. } if serde_error.is_eof() => Self::new(
                 ModelErrorKind::Incomplete,
-                format!("{}: the answer ended amid a piece", context.provider),
+                format!(
+                    "{}: the answer ended in the middle of a chunk",
+                    context.provider
+                ),
             ),
             genai::Error::StreamParse { .. }
             | genai::Error::JsonValueExt(_)
@@ -100,7 +103,7 @@ impl Failure {
             _ => Self::new(
                 ModelErrorKind::Rejected,
                 format!(
-                    "{}: the request can't be sent in its form",
+                    "{}: the request can't be sent to this provider",
                     context.provider
                 ),
             ),
@@ -117,19 +120,19 @@ fn of_status(status: u16, body: &str, context: Context<'_>) -> Failure {
             ModelErrorKind::UnknownModel,
             "has no such model at this address",
         ),
-        429 => (ModelErrorKind::RateLimited, "has had too many requests"),
-        408 | 500.. => (ModelErrorKind::Unavailable, "doesn't work right now"),
+        429 => (ModelErrorKind::RateLimited, "is limiting requests"),
+        408 | 500.. => (ModelErrorKind::Unavailable, "isn't available right now"),
         300..=399 => (
             ModelErrorKind::Rejected,
-            "sends to another address, which is not followed",
+            "redirects to another address; redirects aren't followed",
         ),
         413 => (
             ModelErrorKind::TooLong,
-            "takes no conversation of this length",
+            "doesn't accept a conversation of this length",
         ),
         _ if detail.is_about_length() => (
             ModelErrorKind::TooLong,
-            "takes no conversation of this length",
+            "doesn't accept a conversation of this length",
         ),
         _ => (ModelErrorKind::Rejected, "refuses the request"),
     };
@@ -149,10 +152,10 @@ fn of_event(body: &Value, context: Context<'_>) -> Failure {
     let (kind, what) = if detail.is_about_length() {
         (
             ModelErrorKind::TooLong,
-            "takes no conversation of this length",
+            "doesn't accept a conversation of this length",
         )
     } else if has("rate_limit") {
-        (ModelErrorKind::RateLimited, "has had too many requests")
+        (ModelErrorKind::RateLimited, "is limiting requests")
     } else if has("authentication") || has("permission") || has("invalid_api_key") {
         (ModelErrorKind::Unauthorized, "refuses the key")
     } else if has("not_found") {
@@ -160,7 +163,10 @@ fn of_event(body: &Value, context: Context<'_>) -> Failure {
     } else if has("invalid_request") {
         (ModelErrorKind::Rejected, "refuses the request")
     } else {
-        (ModelErrorKind::Unavailable, "broke the answer off")
+        (
+            ModelErrorKind::Unavailable,
+            "ended the answer with an error",
+        )
     };
     detail.failure(kind, what, context)
 }
@@ -168,7 +174,7 @@ fn of_event(body: &Value, context: Context<'_>) -> Failure {
 /// The failure of the connection.
 fn of_stream(error: &(dyn StdError + Send + Sync + 'static), context: Context<'_>) -> Failure {
     let (kind, what) = if error.is::<StreamTimeout>() {
-        (ModelErrorKind::Stalled, "sends nothing any more".to_owned())
+        (ModelErrorKind::Stalled, "stopped sending".to_owned())
     } else if let Some(error) = error.downcast_ref::<FromUtf8Error>() {
         of_text(error.utf8_error())
     } else if let Some(error) = error.downcast_ref::<Utf8Error>() {
@@ -179,7 +185,7 @@ fn of_stream(error: &(dyn StdError + Send + Sync + 'static), context: Context<'_
         if is(reqwest::Error::is_timeout) && !is(reqwest::Error::is_connect) {
             (
                 ModelErrorKind::Stalled,
-                "sends no whole answer in time".to_owned(),
+                "didn't complete the answer in time".to_owned(),
             )
         } else if is(reqwest::Error::is_connect) || is(reqwest::Error::is_request) {
             (
@@ -189,7 +195,7 @@ fn of_stream(error: &(dyn StdError + Send + Sync + 'static), context: Context<'_
         } else {
             (
                 ModelErrorKind::Incomplete,
-                "broke the connection off amid the answer".to_owned(),
+                "closed the connection before the answer was complete".to_owned(),
             )
         }
     };
@@ -201,7 +207,7 @@ fn of_text(error: Utf8Error) -> (ModelErrorKind, String) {
     if error.error_len().is_none() {
         (
             ModelErrorKind::Incomplete,
-            "ended the answer amid a character".to_owned(),
+            "ended the answer in the middle of a character".to_owned(),
         )
     } else {
         (

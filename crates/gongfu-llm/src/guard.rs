@@ -43,7 +43,7 @@ pub(crate) const TOO_LARGE: Fault = Fault {
 
 const ENDLESS: Fault = Fault {
     kind: ModelErrorKind::TooLarge,
-    message: "the answer has a piece without an end",
+    message: "a chunk of the answer never ends",
 };
 
 const TOO_MANY: Fault = Fault {

@@ -12,7 +12,7 @@ const MAX_READ: usize = 2000;
 const KEY_PART: usize = 8;
 /// The part of the request that gives it away, in characters.
 const REQUEST_PART: usize = 24;
-/// The distance of the parts that are looked for: whatever is longer than both together is found.
+/// The distance between sampled parts: any repetition longer than `REQUEST_PART + STEP` is found.
 const STEP: usize = 12;
 
 /// The part of a provider's message that may be shown.

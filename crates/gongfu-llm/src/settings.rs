@@ -128,7 +128,7 @@ impl Settings {
         let refused = |message: String| ModelError::new(ModelErrorKind::NotConfigured, message);
         let Some(asked) = asked.or(self.default_model.as_deref()) else {
             return Err(refused(
-                "no model is named: set one as `provider/model`".to_owned(),
+                "no model is set: name one as `provider/model`".to_owned(),
             ));
         };
         let Some((name, model)) = asked.split_once('/').filter(|(_, model)| !model.is_empty())
@@ -146,7 +146,7 @@ impl Settings {
             .map(|provider| provider.name.as_str())
             .collect();
         Err(refused(if names.is_empty() {
-            format!("no provider is configured, so there is no {asked:?}: set the key of one")
+            format!("no provider is configured, so {asked:?} can't be used: set a provider's key")
         } else {
             format!(
                 "provider {name:?} is not configured: there is {}",

@@ -19,7 +19,7 @@ MAX_COLUMNS = 2000  # SQLite has no more
 
 
 class Mistake(Exception):
-    """Something that the person can mend."""
+    """An error that the user can fix."""
 
 
 def quoted(name: str) -> str:
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def run(main) -> None:
-    """Run a script; what the person can mend is told in one line."""
+    """Run a script; print an error that the user can fix as one line."""
     csv.field_size_limit(1 << 24)
     try:
         main()
@@ -126,7 +126,7 @@ def load(connection: sqlite3.Connection, path: Path, table: str, options: argpar
             if kinds[at] != "TEXT":
                 kinds[at] = joined(kinds[at], kind(cell.strip()))
     if 2 * len(longer) > count:
-        raise Mistake(f"{path}: {len(longer)} of {count} rows have more cells than the first row, so that no cell has a sure name; mend its first row")
+        raise Mistake(f"{path}: {len(longer)} of {count} rows have more cells than the first row, so columns can't be named reliably; fix its first row")
     if not options.no_header and all(kind(cell) in ("INTEGER", "REAL") for cell in header):
         note(f"{path}: the first row looks like data; if it is, pass --no-header")
     for lines, what in ((longer, "more cells than the header; the others are left out"), (shorter, "fewer cells than the header")):

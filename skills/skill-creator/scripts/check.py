@@ -56,14 +56,14 @@ class Check:
                 if key in fields:
                     self.found(self.file, number, f"`{key}` is there twice")
                 if key not in KEYS:
-                    self.found(self.file, number, f"`{key}` is no key of the format; put it below `metadata`")
+                    self.found(self.file, number, f"`{key}` is not a key of the format; put it under `metadata`")
                 if value[:1] not in "\"'|>[{" and (": " in value or " #" in value):
                     self.found(self.file, number, f"the value of `{key}` needs quotes, because of `: ` or ` #` in it")
                 fields[key] = number, "" if re.fullmatch(r"[|>][+-]?", value) else value.strip("\"'")
             elif key and (line[:1].isspace() or not line.strip()):
                 fields[key] = fields[key][0], f"{fields[key][1]} {line.strip()}".strip()
             elif not line.startswith("#"):
-                self.found(self.file, number, "this is no `key: value`")
+                self.found(self.file, number, "this line is not `key: value`")
         self.name(*fields.get("name", (1, "")))
         self.description(*fields.get("description", (1, "")))
 
@@ -92,7 +92,7 @@ class Check:
         seen: set[str] = set()
         for number, line in enumerate(body, start + 1):
             if re.search(r"\b(TODO|FIXME|TBD):|\[TODO", line):
-                self.found(self.file, number, "something is still to be done here")
+                self.found(self.file, number, "unfinished: a TODO is left here")
             for path in mentioned(line):
                 if path not in seen and not (self.folder / path).exists():
                     self.found(self.file, number, f"there is no {path}")

@@ -29,7 +29,7 @@ MAX_ROWS = 500_000
 
 
 class Mistake(Exception):
-    """Something that the person can mend."""
+    """An error that the user can fix."""
 
 
 class Maker:
@@ -137,7 +137,7 @@ def quoted(name: str) -> str:
 
 
 def run(main) -> None:
-    """Run a script; what the person can mend is told in one line."""
+    """Run a script; print an error that the user can fix as one line."""
     try:
         main()
     except (Mistake, OSError, sqlite3.Error) as error:

@@ -1,4 +1,4 @@
-//! Tools of steps alone: they compute or read what no tool of the catalog answers.
+//! Tools that only pipeline steps can call, for work that no tool of the catalog does.
 //!
 //! They run as a part of the run's own call, which has passed the gate, and only read.
 

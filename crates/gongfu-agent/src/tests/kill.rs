@@ -116,7 +116,10 @@ async fn line_that_is_cut_is_left_out_and_a_lost_entry_noticed() {
     missing.remove(4);
     write(&killed, &id, &missing);
     let error = killed.resume(&id).await.unwrap_err();
-    assert!(error.to_string().contains("the log was cut"), "{error}");
+    assert!(
+        error.to_string().contains("part of the log is missing"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use crate::port::Message;
 const MAX_PROMPT: usize = 4_000;
 /// The characters of arguments, of a result and of a reply.
 const MAX_LINE: usize = 240;
-/// The lines about what is done; of earlier ones the number stays.
+/// The most lines about finished work; earlier lines are only counted.
 const MAX_LINES: usize = 60;
 /// The answers of the running turn that stay as they are.
 const RECENT: usize = 2;

@@ -12,7 +12,7 @@ use crate::skill::Digest;
 /// The version of the log's format.
 pub const FORMAT: u32 = 1;
 
-/// An entry: each model call and each tool call is one before it starts and one after it ended.
+/// An entry of the log. Each model call and each tool call writes one before it starts and one after it ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its number; the first one is 0, and none is missing.

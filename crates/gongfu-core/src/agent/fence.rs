@@ -42,7 +42,7 @@ pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
                 }
                 open = None;
             }
-            // A block without a name that a call stands in: the end of an example was taken for its beginning.
+            // A call inside an unnamed block: the closing fence of an example was mistaken for an opening one.
             Some(fence) if !fence.has_name && opens_action(line) => {
                 open = Fence::opened_by(line, at);
             }

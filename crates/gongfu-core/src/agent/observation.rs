@@ -8,8 +8,8 @@ pub fn capped(text: &str, limit: usize) -> String {
     let total = text.chars().count();
     let start = text.get(..at).unwrap_or(text);
     format!(
-        "{start}\n[cut: the first {limit} of {total} characters. To read on, call the tool again for less at a time: \
-         by its `offset`, `limit`, `lines` or `section`, or a narrower question.]"
+        "{start}\n[cut: the first {limit} of {total} characters. To read more, call the tool again for a smaller \
+         part (`offset`, `limit`, `lines` or `section`) or ask a narrower question.]"
     )
 }
 

@@ -56,7 +56,7 @@ fn native(call: &ModelCall, is_cut: bool) -> PlannedCall {
         Value::Null => (Map::new(), None),
         Value::String(text) if text.trim().is_empty() => (Map::new(), None),
         _ if is_cut => {
-            let problem = "not called: the arguments were cut at the longest answer; \
+            let problem = "not called: the answer reached its length limit and cut the arguments off; \
                            make a shorter call, or several";
             (Map::new(), Some(problem.to_owned()))
         }

@@ -36,9 +36,9 @@ fn difference(recorded: &EntryEvent, replayed: &EntryEvent) -> String {
             },
         ) => {
             if system != system_now {
-                "the instructions differ: a skill was added, removed, switched or described in other words".to_owned()
+                "the instructions differ: a skill was added, removed, enabled, disabled or described differently".to_owned()
             } else if tools != tools_now {
-                "the tools differ: one was added, removed or defined in other words".to_owned()
+                "the tools differ: one was added, removed or its definition changed".to_owned()
             } else if model != model_now {
                 format!("the model differs: `{model}`, and now `{model_now}`")
             } else {
@@ -67,7 +67,7 @@ fn difference(recorded: &EntryEvent, replayed: &EntryEvent) -> String {
             } else if params != params_now {
                 format!("the arguments of `{tool}` differ")
             } else if definition != definition_now {
-                format!("the tool `{tool}` is defined in other words now")
+                format!("the definition of the tool `{tool}` has changed")
             } else {
                 format!("the call of `{tool}` differs")
             }
@@ -89,6 +89,6 @@ fn difference(recorded: &EntryEvent, replayed: &EntryEvent) -> String {
         (EntryEvent::Compacted { .. }, EntryEvent::Compacted { .. }) => {
             "the summary in the log was changed".to_owned()
         }
-        _ => "another kind of entry stands here".to_owned(),
+        _ => "the log has a different kind of entry here".to_owned(),
     }
 }

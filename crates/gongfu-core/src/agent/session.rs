@@ -40,7 +40,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// Entries are missing.
-    #[error("entry {found} follows where entry {wanted} is expected: the log was cut")]
+    #[error("found entry {found} where entry {wanted} was expected: part of the log is missing")]
     Gap {
         /// The number that it should have.
         wanted: u64,
@@ -48,7 +48,7 @@ pub enum SessionError {
         found: u64,
     },
     /// The log is of a newer gongfu.
-    #[error("the log has format {0}, and this gongfu reads {FORMAT}; update gongfu")]
+    #[error("the log has format {0}, but this gongfu reads format {FORMAT}: update gongfu")]
     Format(u32),
     /// The entry can't stand here.
     #[error("entry {n} can't follow the one before it")]
@@ -301,7 +301,7 @@ impl Session {
         self.usage += answer.usage;
         let planned = plan(answer, turn.steps, turn.limits.calls);
         turn.steps += 1;
-        // Text behind the last call may pretend to be its result, and calls of the last answer aren't made.
+        // Text after the last call may pretend to be its result, and calls of the last answer aren't made.
         let is_final = last || planned.is_empty();
         let text = if planned.iter().any(|call| call.is_fenced) {
             fence::parse(&answer.text).1
@@ -390,7 +390,7 @@ impl Session {
     fn interrupt(&mut self) -> Option<()> {
         if let Phase::Call(calls) = &mut self.turn.as_mut()?.phase {
             for open in calls.iter_mut().filter(|open| open.result.is_none()) {
-                let text = "stopped by the person; it may have done a part of its work";
+                let text = "stopped by the person; part of the work may already be done";
                 let record = CallRecord {
                     call: open.call.clone(),
                     status: CallStatus::Interrupted,

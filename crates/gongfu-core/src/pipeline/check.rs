@@ -112,8 +112,9 @@ impl<'a> Checker<'a> {
             0 => self.problem(None, "steps", "a pipeline needs a step: add one"),
             1..=MAX_STEPS => {}
             number => {
-                let what =
-                    format!("{number} are too many: {MAX_STEPS} at most; make two pipelines of it");
+                let what = format!(
+                    "{number} steps are too many: use at most {MAX_STEPS}, or split the pipeline"
+                );
                 self.problem(None, "steps", what);
             }
         }
@@ -147,7 +148,7 @@ impl<'a> Checker<'a> {
             );
             self.problem(Some(step), "name", what);
         } else if [INPUT, EXPRESSION, LITERAL].contains(&name) {
-            let what = format!("`{name}:` has a meaning in parameters: choose another name");
+            let what = format!("`{name}:` is reserved in parameters: choose another name");
             self.problem(Some(step), "name", what);
         }
         let first = self.pipeline.steps.iter().find(|other| other.name == name);
@@ -165,7 +166,7 @@ impl<'a> Checker<'a> {
             let hint = if near.is_empty() {
                 "there are no tools".to_owned()
             } else {
-                format!("near ones are `{}`", near.join("`, `"))
+                format!("similar names: `{}`", near.join("`, `"))
             };
             let what = format!("there is no tool `{tool}`: {hint}");
             self.problem(Some(step), "tool", what);

@@ -45,7 +45,7 @@ impl Expression {
         let code = ENVIRONMENT.compile_expression_owned(text.to_owned());
         let code = code.map_err(|error| {
             let why = error.detail().unwrap_or("it can't be read").to_owned();
-            format!("the expression `{}` is not complete: {why}", text.trim())
+            format!("can't parse the expression `{}`: {why}", text.trim())
         })?;
         let mut expression = Self {
             variables: BTreeSet::new(),
@@ -86,7 +86,7 @@ impl Expression {
         let value = self.evaluate(scope)?;
         if value.is_undefined() {
             return Err(
-                "the expression has no value: what it names isn't there; add `| default(…)`"
+                "the expression is undefined: a value it uses is missing; add `| default(…)`"
                     .to_owned(),
             );
         }

@@ -185,7 +185,7 @@ impl Reader {
                     let name = key.key_text();
                     let place = place.name(&name);
                     if !names.insert(name) {
-                        self.mistake(&place, "it is there twice: remove one");
+                        self.mistake(&place, "it is set twice: remove one");
                     }
                     self.look_for_duplicates(&place, value);
                 }
@@ -364,7 +364,7 @@ impl Reader {
     fn number(&mut self, place: &Path, fields: &Map<String, Value>, name: &str) -> Option<u64> {
         let number = present(fields, name)?.as_u64();
         if number.is_none() {
-            self.mistake(&place.name(name), "it must be a whole number, not negative");
+            self.mistake(&place.name(name), "it must be a whole number, 0 or more");
         }
         number
     }
@@ -372,7 +372,7 @@ impl Reader {
     fn text(&mut self, place: &Path, fields: &Map<String, Value>, name: &str) -> Option<String> {
         let text = present(fields, name)?.as_str();
         if text.is_none() {
-            self.mistake(&place.name(name), "it must be a text");
+            self.mistake(&place.name(name), "it must be a string");
         }
         text.map(str::to_owned)
     }

@@ -295,7 +295,7 @@ fn missing(text: &str, step: Option<&str>, whole: &Value, why: &str) -> String {
         }
         _ => why.to_owned(),
     };
-    format!("`{text}` isn't there: {hint}")
+    format!("`{text}` has no value: {hint}")
 }
 
 impl CompiledRule {

@@ -398,7 +398,7 @@ impl Problem {
             ),
             Self::SessionIdle { id } => (
                 format!("the session `{id}` has nothing to resume: its last turn is finished"),
-                "say something instead".to_owned(),
+                "send a prompt instead".to_owned(),
             ),
             Self::SessionTaken { id } => (
                 format!("another process continued the session `{id}`"),

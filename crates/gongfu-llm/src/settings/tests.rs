@@ -43,11 +43,11 @@ fn says_what_is_missing() {
     let none = Settings::default();
     assert_eq!(
         message(&none, None),
-        "no model is named: set one as `provider/model`"
+        "no model is set: name one as `provider/model`"
     );
     assert_eq!(
         message(&none, Some("xai/grok")),
-        "no provider is configured, so there is no \"xai/grok\": set the key of one"
+        "no provider is configured, so \"xai/grok\" can't be used: set a provider's key"
     );
 }
 

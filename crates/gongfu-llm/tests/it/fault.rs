@@ -59,7 +59,7 @@ async fn gives_up_after_the_last_attempt() {
     assert_eq!((kind, attempts), (ModelErrorKind::Unavailable, 4));
     assert_eq!(
         message,
-        "test doesn't work right now (status 503): try later"
+        "test isn't available right now (status 503): try later"
     );
 }
 

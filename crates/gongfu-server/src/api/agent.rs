@@ -71,7 +71,7 @@ pub(super) const TURN_REFUSALS: &[Refusal] = &[
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentChat {
-    /// The wish of the person; missing with `resume`.
+    /// The prompt; leave it out with `resume`.
     #[schemars(length(min = 1, max = 262_144), extend("example" = "Which skills are there?"))]
     prompt: Option<String>,
     /// The session to continue; missing for a new one.
@@ -133,12 +133,12 @@ impl AgentChat {
                 return Err(Problem::field("session", "name the session to resume"));
             }
             (Some(_), true, _) => {
-                let why = "a turn that is resumed has its prompt already; leave one of both out";
+                let why = "a resumed turn already has its prompt; pass either `prompt` or `resume`";
                 return Err(Problem::field("prompt", why));
             }
             (None, false, _) => return Err(Problem::field("prompt", "it is missing")),
         };
-        let why = "it is for a new session; leave it out, or `session`";
+        let why = "only a new session takes it; leave out either this or `session`";
         if self.session.is_some() && !self.history.is_empty() {
             return Err(Problem::field("history", why));
         }

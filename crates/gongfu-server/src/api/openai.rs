@@ -31,8 +31,8 @@ const SESSION_HEADER: &str = "X-Gongfu-Session";
 /// Asks for a new session that is kept.
 const NEW_SESSION: &str = "new";
 
-/// A request for a chat completion. Whatever only tunes a model, such as `temperature` and `max_tokens`, is for the settings of
-/// gongfu and ignored here.
+/// A request for a chat completion. Options that only tune the model, such as `temperature` and `max_tokens`, are ignored:
+/// gongfu's settings decide them.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CompletionRequest {
     /// `gongfu` for the configured model, or the name of another as `PROVIDER/NAME`.
@@ -41,7 +41,7 @@ struct CompletionRequest {
     /// The conversation; the last message is the user's.
     #[schemars(length(min = 1, max = 2_000))]
     messages: Vec<RequestMessage>,
-    /// True for an answer in pieces.
+    /// True to stream the answer.
     stream: Option<bool>,
     /// The options of the pieces.
     stream_options: Option<StreamOptions>,
@@ -51,7 +51,7 @@ struct CompletionRequest {
     n: Option<u64>,
     /// Tools of the client: none, because the agent calls tools itself.
     tools: Option<Vec<Value>>,
-    /// `none` lets a client send `tools` nevertheless.
+    /// With `none`, `tools` are accepted and ignored.
     tool_choice: Option<Value>,
     /// The older form of `tools`.
     functions: Option<Vec<Value>>,
@@ -67,7 +67,7 @@ struct CompletionRequest {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct StreamOptions {
-    /// True for a last piece with the tokens.
+    /// True for a last chunk with the token counts.
     include_usage: Option<bool>,
 }
 
@@ -83,22 +83,29 @@ impl CompletionRequest {
         };
         let is_any = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
         let uses_tools = self.tool_choice != Some(json!("none"));
-        let why =
-            "the agent calls its own tools and skills, and none of the client; leave them out";
+        let why = "the agent only calls its own tools and skills; leave the client's out";
         refuse(is_any(&self.tools) && uses_tools, "tools", why)?;
         refuse(is_any(&self.functions) && uses_tools, "functions", why)?;
-        refuse(self.n.is_some_and(|n| n != 1), "n", "there is one answer")?;
+        refuse(
+            self.n.is_some_and(|n| n != 1),
+            "n",
+            "only one answer is supported; use 1",
+        )?;
         let format = self.response_format.as_ref();
         let is_text = format.is_none_or(|format| format.get("type") == Some(&json!("text")));
         let why = "the answer is text; say in the prompt what it should look like";
         refuse(!is_text, "response_format", why)?;
-        let why = "there are none of an agent's answer";
+        let why = "log probabilities aren't available; leave it out";
         refuse(self.logprobs == Some(true), "logprobs", why)?;
         let is_stopped = self
             .stop
             .as_ref()
             .is_some_and(|stop| !stop.is_null() && stop != &json!([]) && stop != &json!(""));
-        refuse(is_stopped, "stop", "an agent's answer has its own end")?;
+        refuse(
+            is_stopped,
+            "stop",
+            "stop sequences aren't supported; leave it out",
+        )?;
         let modalities = self.modalities.as_deref().unwrap_or_default();
         let is_text = modalities.iter().all(|kind| kind == "text");
         refuse(!is_text, "modalities", "the answer is text")
@@ -205,7 +212,7 @@ struct ListedModel {
     id: String,
     /// `model`.
     object: &'static str,
-    /// The time of this answer, in seconds since 1970: nobody knows that of the model.
+    /// The time of this answer, in seconds since 1970: the model's own is unknown.
     created: i64,
     /// `gongfu`.
     owned_by: &'static str,

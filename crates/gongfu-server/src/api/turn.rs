@@ -94,7 +94,7 @@ impl RunningTurn {
     }
 }
 
-/// The turn's end of the channel. Whatever can't be sent is for nobody.
+/// The sending end of the channel. Events are dropped once nobody receives them.
 struct Sender(mpsc::UnboundedSender<TurnEvent>);
 
 impl AgentEvents for Sender {

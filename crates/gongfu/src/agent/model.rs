@@ -88,7 +88,7 @@ fn provider(
         (Some(wire), _) => {
             let mut kinds = ProviderKind::ALL.into_iter();
             let found = kinds.find(|kind| kind.as_str() == wire);
-            found.ok_or_else(|| format!("there is no wire {wire:?} for the provider {name:?}"))?
+            found.ok_or_else(|| format!("{wire:?} is not an API that gongfu speaks (provider {name:?}): use openai, anthropic, gemini or ollama"))?
         }
         (None, Some(known)) => known.kind,
         (None, None) => ProviderKind::OpenAi,

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::Places;
 
-/// A chat, or what is done with the sessions of former ones.
+/// A chat, or a command about earlier sessions.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ChatArguments {
@@ -16,7 +16,7 @@ pub(crate) struct ChatArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnArguments {
-    /// Print the answer to a prompt and exit, without any question; `-` or nothing reads it from standard input
+    /// Print the answer to a prompt and exit, without asking anything; `-` or no value reads the prompt from standard input
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) print: Option<String>,
     /// Continue a session
@@ -75,7 +75,7 @@ pub(crate) enum ChatCommand {
     },
     /// Run a session again from its log, without a model, and name the first difference
     ///
-    /// Nothing is called but what loads skills. Exits with 1 if a skill, a tool or an entry of the log was changed.
+    /// Only tools that load skills are called. Exits with 1 if a skill, a tool or an entry of the log was changed.
     Replay {
         /// The session
         id: String,

@@ -28,8 +28,8 @@ pub(crate) enum TaskCommand {
     },
     /// Run a pipeline, or the rest of a run
     ///
-    /// Progress is written to standard error, the outcome to standard output. Exits with 1 if the run fails. A run that
-    /// was interrupted, cancelled or that failed continues with --resume: what finished isn't run again.
+    /// Progress is written to standard error, the outcome to standard output. Exits with 1 if the run fails. Use
+    /// --resume to continue a run that was interrupted, was cancelled or failed; finished steps don't run again.
     Run(TaskRunArguments),
     /// List the runs of pipelines, the last one first
     Runs {

@@ -161,7 +161,7 @@ async fn pipeline_that_is_wrong_leaves_no_run() {
         (
             "- { name: a, tool: ech }",
             json!({}),
-            "step `a`, `tool`: there is no tool `ech`: near ones are `echo`",
+            "step `a`, `tool`: there is no tool `ech`: similar names: `echo`",
         ),
         (
             "- { name: a, tool: echo, dependsOn: [a] }",

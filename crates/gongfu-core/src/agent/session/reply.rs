@@ -1,13 +1,13 @@
-//! The reply to the person that a last answer is.
+//! The reply to the person, from the last answer of a turn.
 
 use crate::agent::entry::End;
 use crate::port::{ModelAnswer, StopReason};
 
-/// Stands for the reply of a model that calls tools even then.
-pub(super) const NO_ANSWER: &str = "I reached the limit of steps before I could answer. What was done is in the calls above; \
-    the rest isn't finished.";
+/// Replaces the reply of a model that still calls tools in its last answer.
+pub(super) const NO_ANSWER: &str = "I reached the limit of steps before I could answer. The calls above show what was done; \
+    the rest is unfinished.";
 /// Follows a reply whose end is missing.
-pub(super) const CUT: &str = "[The answer ends here: it reached the longest answer of the model.]";
+pub(super) const CUT: &str = "[The answer is cut off: it reached the model's length limit.]";
 
 /// The reply, and the reason why the turn ends.
 pub(super) fn reply(

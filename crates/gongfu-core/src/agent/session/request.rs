@@ -9,7 +9,7 @@ const LAST_STEP: &str = "You have used all steps of this turn. Don't call any to
     and say what isn't finished.";
 
 impl Session {
-    /// About how many tokens the request takes that the model is sent now, beside instructions and tools.
+    /// Estimates the tokens of the next request, without instructions and tools.
     pub fn tokens(&self) -> u64 {
         const BYTES_PER_TOKEN: usize = 4;
         let (from, summary) = self
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// The prompt of the running turn where the summary stands for it as well: it may hold what no summary keeps.
+    /// The prompt of the running turn if the summary covers it: the prompt is sent whole as well.
     fn summarised_prompt(&self) -> Option<&Message> {
         let (through, _) = self.compacted.as_ref()?;
         let at = self.turn.as_ref()?.at;
@@ -84,7 +84,7 @@ impl Session {
     }
 }
 
-/// The same messages, with those of the person that follow each other as one: some models take no two.
+/// Joins consecutive user messages: some models refuse two in a row.
 fn joined(messages: Vec<Message>) -> Vec<Message> {
     let mut all: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {

@@ -52,7 +52,7 @@ impl Run {
             input,
         } = first
         else {
-            let what = "it does not start with the start of the run".to_owned();
+            let what = "the first entry isn't the start of the run".to_owned();
             return Err(ResumeError::Damaged { entry: 1, what });
         };
         if pipeline != plan.name || definition != plan.definition {
@@ -103,7 +103,7 @@ impl Run {
             } => {
                 let at = self.position(&step)?;
                 if self.progress(at)?.phase != Phase::Running {
-                    return Err(format!("`{step}` ends, but did not start"));
+                    return Err(format!("`{step}` ends without having started"));
                 }
                 self.spend(at, duration_ms)?;
                 self.end(at, Status::Ok, Some(output))?;

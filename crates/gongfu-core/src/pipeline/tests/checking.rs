@@ -32,14 +32,14 @@ fn all_problems_are_named_at_once() {
     let found = problems(&broken);
     for wanted in [
         "`name`: it must have 1 to 64 letters, digits, `-` or `_`",
-        "step `a`, `tool`: there is no tool `tol_a`: near ones are `tool_a`",
+        "step `a`, `tool`: there is no tool `tol_a`: similar names: `tool_a`",
         "step `a`, `retries`: 0 is out of range: use 1 to 100",
         "step `a`, `timeout`: 0 is out of range: use 1 to 86400000",
         "step `a`, `retryDelay`: 18446744073709551615 is out of range: use 0 to 3600000",
         "step `a`, `name`: another step has this name: rename one of them",
         "step `a`, `dependsOn[0]`: there is no step `bb`: the nearest name is `b`",
         "step `load-skill`, `name`: it must have 1 to 64 letters, digits or `_`, and not start with a digit; call it `load_skill`",
-        "step `load-skill`, `when`: the expression `steps.a.` is not complete",
+        "step `load-skill`, `when`: can't parse the expression `steps.a.`",
         "step `b`, `transform`: there is no variable `zzz`: an expression has `input`, `steps`, `run`, `output`",
         "step `input`, `name`: `input:` has a meaning in parameters",
         "step `input`, `params.p.q[0]`: `b c` after `a:` is not a path such as `name.other[0]`; write `literal:`",
@@ -134,7 +134,7 @@ fn unknown_names_in_values_are_found() {
 fn size_is_limited() {
     assert!(problems(&pipeline([])).contains("a pipeline needs a step"));
     let many = (0..=MAX_STEPS).map(|at| Step::new(format!("s{at}"), "tool_a"));
-    assert!(problems(&pipeline(many)).contains("201 are too many: 200 at most"));
+    assert!(problems(&pipeline(many)).contains("201 steps are too many: use at most 200"));
     let long = Step::new("a", "tool_a").with("p", "x".repeat(MAX_DEFINITION));
     assert!(problems(&pipeline([long])).contains("the definition is longer than 262144 bytes"));
     let mut deep = json!(1);

@@ -57,7 +57,7 @@ fn expression_has_operators_filters_and_tests() {
 fn expression_that_is_wrong_says_why() {
     for (text, wanted) in [
         ("input.n +", "unexpected end of input"),
-        ("", "is not complete"),
+        ("", "can't parse the expression"),
         ("input | nofilter", "nofilter"),
         ("input.n + 'x'", "the expression failed: invalid operation"),
         ("input.missing", "add `| default(…)`"),

@@ -90,20 +90,20 @@ steps:
   - tool: 5
   - just text
 ";
-    let wanted = "line 15: `steps[0].tool`: it is there twice: remove one
+    let wanted = "line 15: `steps[0].tool`: it is set twice: remove one
 line 2: `descriptions`: there is no such field: did you mean `description`?
 line 14: `steps[0].dependson`: there is no such field: did you mean `dependsOn`?
 line 13: `steps[0].params`: it must be a table of arguments
-line 7: `steps[0].retries`: it must be a whole number, not negative
+line 7: `steps[0].retries`: it must be a whole number, 0 or more
 line 10: `steps[0].errorStrategy`: it must be `fail` or `continue`
 line 11: `steps[0].dependsOn`: it must be a list of the names of steps, such as `[scan]`
 line 12: `steps[0].when`: it must be an expression in quotes
-line 8: `steps[0].retryDelay`: it must be a whole number, not negative
-line 9: `steps[0].timeout`: it must be a whole number, not negative
+line 8: `steps[0].retryDelay`: it must be a whole number, 0 or more
+line 9: `steps[0].timeout`: it must be a whole number, 0 or more
 line 16: `steps[1]`: `name` is missing: add it
-line 16: `steps[1].tool`: it must be a text
+line 16: `steps[1].tool`: it must be a string
 line 17: `steps[2]`: it must be a table with `name`, `tool`, `params`, `dependsOn`, `when`, `retries`, `retryDelay`, `timeout`, `errorStrategy`, `transform`
-line 1: `name`: it must be a text
+line 1: `name`: it must be a string
 line 3: `inputs`: it must be a table: the names of inputs, and a table for each";
     assert_eq!(mistakes(text, FileKind::Yaml), wanted);
 }

@@ -154,12 +154,12 @@ fn missing_reference_fails_its_step_without_a_call() {
         (
             "input:a.b",
             json!({"a": {"c": 1, "d": 2}}),
-            "`input:a.b` isn't there: `a` has no `b`: it has `c`, `d`",
+            "`input:a.b` has no value: `a` has no `b`: it has `c`, `d`",
         ),
         (
             "input:x",
             json!({}),
-            "`input:x` isn't there: it has no `x`: it is empty",
+            "`input:x` has no value: it has no `x`: it is empty",
         ),
         (
             "input:a[2]",
@@ -174,12 +174,12 @@ fn missing_reference_fails_its_step_without_a_call() {
         (
             "off:x",
             json!({}),
-            "`off:x` isn't there: `off` was skipped; use an expression with `default`",
+            "`off:x` has no value: `off` was skipped; use an expression with `default`",
         ),
         (
             "bad:x",
             json!({}),
-            "`bad:x` isn't there: `bad` failed; use an expression with `default`",
+            "`bad:x` has no value: `bad` failed; use an expression with `default`",
         ),
         ("expr:input.x", json!({}), "the expression has no value"),
         (

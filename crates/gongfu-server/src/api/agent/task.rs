@@ -87,7 +87,7 @@ impl Endpoint for AgentTask {
             params: Value::Object(self.params),
             cancel: cancel.clone(),
         };
-        // Dropped with the request, it cancels the run, which goes on until that is in its log.
+        // Dropping it with the request cancels the run, which continues until the cancellation is handled.
         let _guard = cancel.drop_guard();
         let running = tokio::spawn(async move { agent.run_task(task, &actor).await });
         let Ok(ended) = context.unless_revoked(running).await? else {

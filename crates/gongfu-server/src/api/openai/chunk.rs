@@ -42,7 +42,7 @@ impl Chunks {
         }
     }
 
-    /// The first chunks; none after a moment in which nothing happened.
+    /// The first chunks; empty if nothing happens for a while.
     ///
     /// # Errors
     /// The turn failed before there were any.
@@ -246,7 +246,7 @@ impl StreamText {
         self.give(held)
     }
 
-    /// Notes that the answer is void, and gives a word about that where some of it went out.
+    /// Notes that the answer is void, and returns a notice if part of it was already sent.
     fn retry(&mut self) -> String {
         if self.is_whole {
             return String::new();

@@ -70,7 +70,7 @@ fn line(
     terminal.line(&format!("{name}  score {score:.1}"))?;
     for (word, places) in words {
         let places = if places.is_empty() {
-            "nowhere here".to_owned()
+            "not found".to_owned()
         } else {
             places.join(", ")
         };
@@ -83,8 +83,7 @@ fn line(
         succeeded,
         ..
     } = outcomes;
-    let uses =
-        format!("  found {found} times, loaded {loaded}, run {runs}, {succeeded} of them well");
+    let uses = format!("  found {found}×, loaded {loaded}×, run {runs}× ({succeeded} succeeded)");
     terminal.line(&terminal.paint(Paint::Dim, &uses))?;
     Ok(())
 }

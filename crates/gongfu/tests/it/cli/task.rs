@@ -63,7 +63,7 @@ fn mistakes_of_a_pipeline_end_with_1_and_their_places() {
         ),
         (
             "name: a\nsteps:\n- { name: b, tool: skill_lst }\n",
-            "there is no tool `skill_lst`: near ones are `skill_list`",
+            "there is no tool `skill_lst`: similar names: `skill_list`",
         ),
         (
             "name: a\nsteps:\n- { name: b, tool: value, dependsOn: [c] }\n- { name: c, tool: value, params: { x: 'b:' } }\n",

@@ -1,4 +1,4 @@
-//! The line editor: the kept one with gongfu's keys, and the history in gongfu's home.
+//! The line editor: rustyline with gongfu's key bindings, and the history in gongfu's home.
 
 use std::path::PathBuf;
 

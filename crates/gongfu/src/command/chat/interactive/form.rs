@@ -137,7 +137,7 @@ impl Field {
         if line.is_empty() {
             return match &self.default {
                 Some(default) => Ok(Some(default.clone())),
-                None if self.is_required => Err("this one is needed".to_owned()),
+                None if self.is_required => Err("this field is required".to_owned()),
                 None => Ok(None),
             };
         }

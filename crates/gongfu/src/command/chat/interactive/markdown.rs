@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::terminal::visible;
 
-/// The columns where the terminal doesn't say, and the fewest that text gets.
+/// The default width, and the minimum width of text, in columns.
 const WIDTH: usize = 80;
 const LEAST: usize = 10;
 /// The deepest list or quote that is indented.
@@ -205,7 +205,7 @@ impl Page {
         self.text.extend(letters.map(|letter| (letter, style)));
     }
 
-    /// An empty line before the next block, but before the first one and between what belongs together.
+    /// Adds an empty line before a block, except before the first one and inside a list item.
     fn gap(&mut self) {
         let is_item = self.indents.last().is_some_and(|(once, _)| once.is_some());
         if (self.is_gap || !self.lines.is_empty()) && !is_item {
@@ -256,7 +256,7 @@ impl Page {
         }
     }
 
-    /// Writes a table in columns, or where they don't fit a line for each cell.
+    /// Writes a table in columns, or one line per cell if the columns don't fit.
     fn table(&mut self) {
         let mut rows = std::mem::take(&mut self.table);
         for cell in rows.first_mut().into_iter().flatten() {

@@ -184,7 +184,7 @@ impl Chat<'_> {
         let others = gongfu_hub::agent::ChatAgent::models(&*self.agent);
         if name.is_empty() && !others.is_empty() {
             let others = plain(&others.join(", "));
-            self.view.dim(&format!("of the settings: {others}"))?;
+            self.view.dim(&format!("also configured: {others}"))?;
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Chat<'_> {
         };
         let said = match compacted {
             Some((before, after)) => format!("about {before} tokens before, {after} now"),
-            None => "the conversation is short already".to_owned(),
+            None => "the conversation is already short".to_owned(),
         };
         Ok(self.view.dim(&said)?)
     }

@@ -208,7 +208,7 @@ impl<'t> View<'t> {
         Ok(true)
     }
 
-    /// Writes the last line anew: what is waited for, and for how long.
+    /// Redraws the status line: what is running, and for how long.
     pub(super) fn tick(&mut self) -> io::Result<()> {
         if !self.terminal.is_live() {
             return Ok(());
