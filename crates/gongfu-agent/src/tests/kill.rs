@@ -97,7 +97,7 @@ async fn line_that_is_cut_is_left_out_and_a_lost_entry_noticed() {
     let error = killed.resume(&id).await.unwrap_err();
     assert_eq!(error.code(), gongfu_hub::ErrorCode::SessionInvalid);
     assert!(
-        error.to_string().contains("entry 4 follows where entry 3"),
+        error.to_string().contains("found entry 4 where entry 3"),
         "{error}"
     );
 

@@ -41,7 +41,7 @@ fn all_problems_are_named_at_once() {
         "step `load-skill`, `name`: it must have 1 to 64 letters, digits or `_`, and not start with a digit; call it `load_skill`",
         "step `load-skill`, `when`: can't parse the expression `steps.a.`",
         "step `b`, `transform`: there is no variable `zzz`: an expression has `input`, `steps`, `run`, `output`",
-        "step `input`, `name`: `input:` has a meaning in parameters",
+        "step `input`, `name`: `input:` is reserved in parameters",
         "step `input`, `params.p.q[0]`: `b c` after `a:` is not a path such as `name.other[0]`; write `literal:`",
     ] {
         assert!(found.contains(wanted), "{wanted}\n---\n{found}");

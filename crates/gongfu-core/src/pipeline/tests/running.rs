@@ -181,7 +181,7 @@ fn missing_reference_fails_its_step_without_a_call() {
             json!({}),
             "`bad:x` has no value: `bad` failed; use an expression with `default`",
         ),
-        ("expr:input.x", json!({}), "the expression has no value"),
+        ("expr:input.x", json!({}), "the expression is undefined"),
         (
             "expr:input.x.y",
             json!({}),
@@ -252,7 +252,7 @@ fn transformation_makes_the_output_and_its_failure_is_final() {
         outcome
             .error
             .unwrap()
-            .contains("`transform`: the expression has no value")
+            .contains("`transform`: the expression is undefined")
     );
 }
 
