@@ -8,7 +8,6 @@ mod calling;
 mod chat;
 mod event;
 mod log;
-mod mark;
 pub mod pipeline;
 mod prompt;
 mod replay;

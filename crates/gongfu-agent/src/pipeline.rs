@@ -154,7 +154,7 @@ impl Operation for TaskRunList {
     }
 }
 
-/// Removes a run with its log. One that still runs ends at its next event.
+/// Removes a run with its log, unless it is running.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TaskRunRemove {
     /// Its id.
@@ -171,7 +171,7 @@ impl Operation for TaskRunRemove {
     }
 
     async fn run(self, call: &Call) -> Result<(), ToolError> {
-        crate::log::Log::<RunInfo>::remove(&call.space, &self.run).await
+        crate::log::remove::<RunInfo>(&call.space, &self.run).await
     }
 }
 

@@ -9,7 +9,9 @@ use gongfu_core::account::Actor;
 use gongfu_core::agent::{
     CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
 };
-use gongfu_core::port::{ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Usage};
+use gongfu_core::port::{
+    ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Price, Usage,
+};
 use gongfu_hub::agent::AgentEvents;
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
@@ -19,7 +21,7 @@ use tracing::Instrument as _;
 use crate::agent::Agent;
 use crate::calling::{CallEnd, Calling};
 use crate::event::{OfCall, OfModel};
-use crate::mark::milliseconds;
+use crate::log::milliseconds;
 use crate::prompt::Prompt;
 use crate::span;
 use crate::store::Store;
@@ -76,10 +78,8 @@ impl Turn<'_> {
         span::answered(&span, &answered);
         match answered {
             Ok(answer) => {
-                let answer = counted(
-                    with_unique_ids(answer, self.store.session.next_entry()),
-                    &request,
-                );
+                let answer = with_unique_ids(answer, self.store.session.next_entry());
+                let answer = counted(answer, &request, self.model.price());
                 let answered = EntryEvent::Answered {
                     digest: LoggedDigest::of_json(&answer),
                     answer,
@@ -116,7 +116,7 @@ impl Turn<'_> {
                 .await?;
         }
         let limit = self.store.session.limits().observation;
-        let running: FuturesUnordered<_> = calls
+        let mut running: FuturesUnordered<_> = calls
             .iter()
             .map(|call| {
                 self.events.calling(call);
@@ -132,8 +132,9 @@ impl Turn<'_> {
                     limit,
                     events: Events::new(Arc::new(sink)),
                     cancel: self.cancel.child_token(),
+                    is_replay: false,
                 };
-                let span = span::tool(call, calling.loaded_skill());
+                let span = span::tool(call, calling.loaded_skill().as_deref());
                 async move {
                     let started = Instant::now();
                     let called = calling.run().instrument(span.clone()).await;
@@ -142,7 +143,6 @@ impl Turn<'_> {
                 }
             })
             .collect();
-        let mut running = running;
         let (store, events, cancel) = (&mut self.store, &self.events, &self.cancel);
         loop {
             let ended = tokio::select! {
@@ -168,8 +168,8 @@ impl Turn<'_> {
     }
 }
 
-/// Estimates the tokens of an answer if the provider doesn't report them.
-fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
+/// Adds the cost of an answer, and estimates its tokens if the provider doesn't report them.
+fn counted(mut answer: ModelAnswer, request: &ModelRequest, price: Option<Price>) -> ModelAnswer {
     const BYTES_PER_TOKEN: u64 = 4;
     if answer.usage.total() == 0 {
         let tokens = |bytes: usize| {
@@ -182,8 +182,10 @@ fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
             input: tokens(sent),
             cached: 0,
             output: tokens(answer.text.len()),
+            cost: 0,
         };
     }
+    answer.usage.cost = price.map_or(0, |price| price.cost(answer.usage));
     answer
 }
 
@@ -221,7 +223,7 @@ async fn note(
     let ended = EntryEvent::Called {
         id: call.id.clone(),
         status,
-        digest: LoggedDigest::of(&text),
+        digest: LoggedDigest::of_result(status, &text),
         text: text.clone(),
         skill,
         duration_ms,
@@ -239,8 +241,8 @@ pub(crate) async fn request(
     calls_tools: bool,
     last: bool,
 ) -> ModelRequest {
-    let steps = session.limits().steps;
-    let prompt = Prompt::build(&agent.catalog, actor, &agent.settings, steps, calls_tools).await;
+    let settings = &agent.settings;
+    let prompt = Prompt::build(&agent.catalog, actor, settings, session, calls_tools).await;
     ModelRequest {
         max_tokens: agent.settings.max_tokens,
         temperature: agent.settings.temperature,

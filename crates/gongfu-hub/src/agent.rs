@@ -94,7 +94,7 @@ pub trait AgentEvents: Send + Sync {
 impl AgentEvents for () {}
 
 /// The work of a turn: a prompt, or the rest of the turn that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ChatInput {
     /// Answer this prompt.
     Prompt(String),
@@ -112,6 +112,8 @@ pub struct ChatRequest {
     pub model: Option<String>,
     /// The conversation before a new session.
     pub history: Vec<Message>,
+    /// The folder of the project that a new session belongs to.
+    pub project: Option<String>,
     /// False for a session that leaves no log.
     pub is_kept: bool,
     /// Receives what happens.
@@ -128,6 +130,7 @@ impl ChatRequest {
             input: ChatInput::Prompt(prompt.into()),
             model: None,
             history: Vec::new(),
+            project: None,
             is_kept: true,
             events: Arc::new(()),
             cancel: CancellationToken::new(),
@@ -195,8 +198,11 @@ pub struct SessionInfo {
     pub usage: Usage,
     /// The session that it was forked from.
     pub forked_from: Option<String>,
-    /// The turn that writes the log; another one that takes over ends it.
-    pub writer: String,
+    /// The folder of the project that it was started in, where there is one.
+    pub project: Option<String>,
+    /// True while a turn runs in it.
+    #[serde(skip_deserializing)]
+    pub is_running: bool,
 }
 
 /// The log of a session, and its state.

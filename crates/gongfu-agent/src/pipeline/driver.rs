@@ -12,10 +12,10 @@ use gongfu_hub::{Call, EventSink, Events, Problem, Question, Request, ToolError}
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::log::RunLog;
+use super::log::{self, RunLog};
 use super::{TaskEvents, TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
 use crate::agent::Agent;
-use crate::mark::{milliseconds, writer};
+use crate::log::milliseconds;
 
 /// A run that a driver makes.
 pub(super) struct Driver<'a> {
@@ -45,18 +45,18 @@ impl<'a> Driver<'a> {
             cancel,
         } = request;
         let space = &call.space;
-        let writer = writer(call);
         let (run, log) = match input {
             TaskInput::Start { pipeline, input } => {
                 let plan = Arc::new(plan(agent, &pipeline, &call.actor).await?);
                 // Before there is an id: an input that is wrong leaves no run.
                 Run::start(Arc::clone(&plan), input.clone(), "").map_err(wrong("input"))?;
-                let log = RunLog::create(space, &pipeline.name, &writer).await?;
+                let log = RunLog::create(call, &pipeline.name).await?;
                 let run = Run::start(plan, input, log.id()).map_err(wrong("input"))?;
                 (run, log)
             }
             TaskInput::Resume { run: id, pipeline } => {
-                let (log, past) = RunLog::open(space, &id, &writer).await?;
+                let log = RunLog::open(space, &id).await?;
+                let past = log::events(space, &id).await?;
                 let pipeline = match pipeline {
                     Some(pipeline) => pipeline,
                     None => logged(&past)?,

@@ -1,7 +1,6 @@
 //! Sessions: lists, forks, replays.
 
 use gongfu_core::account::Owner;
-use gongfu_core::agent::{AgentLimits, EntryEvent};
 use gongfu_core::skill::Digest;
 use gongfu_hub::ErrorCode;
 
@@ -217,28 +216,27 @@ async fn open_turn_is_ended_by_the_person() {
 }
 
 #[tokio::test]
-async fn a_removed_session_leaves_nothing_and_its_turn_ends() {
+async fn session_is_removed_with_its_log_unless_a_turn_runs_in_it() {
     let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let id = world.say(None, "go").await.unwrap().session;
-    let space = world.space.open(&Owner::Local);
-    let open = Store::open(&space, &id, "other", false);
-    let mut open = open.await.unwrap();
     let catalog = &world.agent.catalog;
-    let remove = SessionRemove { id: id.clone() };
-    catalog.operate(remove, &person()).await.unwrap();
+    let remove = || SessionRemove { id: id.clone() };
+    let space = world.space.open(&Owner::Local);
+    let running = Store::open(&space, &id).await.unwrap();
+    for refused in [
+        catalog.operate(remove(), &person()).await.unwrap_err(),
+        world.say(Some(&id), "more").await.unwrap_err(),
+        world.resume(&id).await.unwrap_err(),
+    ] {
+        assert_eq!(refused.code(), ErrorCode::Conflict);
+    }
+    drop(running);
 
-    let prompt = EntryEvent::Prompt {
-        text: "more".to_owned(),
-        limits: AgentLimits::default(),
-    };
-    let added = open.add(prompt).await.unwrap_err();
-    assert_eq!(added.code(), ErrorCode::Conflict);
-    open.note_state().await.unwrap();
-    open.release().await.unwrap();
+    catalog.operate(remove(), &person()).await.unwrap();
     assert_eq!(world.log(&id), Vec::<Vec<u8>>::new());
     let all = catalog.operate(SessionList {}, &person()).await.unwrap();
     assert_eq!(all, []);
-    let again = catalog.operate(SessionRemove { id }, &person()).await;
+    let again = catalog.operate(remove(), &person()).await;
     assert_eq!(again.unwrap_err().code(), ErrorCode::SessionNotFound);
 }

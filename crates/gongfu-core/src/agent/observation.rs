@@ -14,30 +14,13 @@ pub fn capped(text: &str, limit: usize) -> String {
 }
 
 /// A text of others as a block: whatever it says, it doesn't end the block.
-pub(super) fn block(name: &str, text: &str) -> String {
+pub fn block(name: &str, text: &str) -> String {
     let longest = text.lines().map(|line| {
         let ticks = line.trim_start().bytes().take_while(|byte| *byte == b'`');
         ticks.count()
     });
     let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
     format!("{fence}{name}\n{text}\n{fence}")
-}
-
-/// The start of a text on one line, for summaries and traces.
-pub(super) fn clipped(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == limit {
-            line.push('…');
-            break;
-        }
-        line.push(if character.is_control() {
-            ' '
-        } else {
-            character
-        });
-    }
-    line
 }
 
 /// The start of a text, with its lines.
@@ -50,7 +33,7 @@ pub(super) fn start(text: &str, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{capped, clipped};
+    use super::capped;
 
     #[test]
     fn long_result_tells_that_it_is_cut_and_short_one_is_whole() {
@@ -60,11 +43,5 @@ mod tests {
             cut.starts_with("äöü\n[cut: the first 3 of 4 characters."),
             "{cut}"
         );
-    }
-
-    #[test]
-    fn clipped_text_is_one_line() {
-        assert_eq!(clipped("a\nb\u{1b}c", 9), "a b c");
-        assert_eq!(clipped("abcd", 3), "abc…");
     }
 }

@@ -29,6 +29,7 @@ impl Driver {
         self.add(EntryEvent::Prompt {
             text: text.to_owned(),
             limits,
+            skills: None,
         });
     }
 
@@ -263,6 +264,7 @@ fn budget_stops_the_turn_before_the_model_is_asked() {
             input: 8,
             output: 2,
             cached: 0,
+            cost: 0,
         },
         ..native(&[("a", json!({}))])
     };

@@ -151,6 +151,7 @@ impl ChatAgent for FakeAgent {
                                 input: 100,
                                 cached: 40,
                                 output: 10,
+                                cost: 0,
                             },
                             session: id,
                             has_context: false,
@@ -184,7 +185,6 @@ impl ChatAgent for FakeAgent {
     fn sessions<'a>(&'a self, person: &'a Actor) -> Answer<'a, Vec<SessionInfo>> {
         let info = |id: String| SessionInfo {
             id,
-            writer: "secret".to_owned(),
             ..SessionInfo::default()
         };
         let ids = ["s-2", "s-1"].map(|id| info(format!("{id} of {:?}", person.owner)));

@@ -9,6 +9,7 @@ use gongfu_hub::{ErrorCode, Problem, ToolError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::super::project;
 use super::event::{Happening, Sending};
 use super::{Chat, Wish};
 
@@ -56,7 +57,8 @@ impl Chat<'_> {
         let request = ChatRequest {
             session: self.session.clone(),
             input,
-            model: self.model.clone(),
+            model: self.model().map(str::to_owned),
+            project: Some(project(self.parts)),
             events: Arc::new(Sending(sender)),
             cancel: cancel.clone(),
             ..ChatRequest::new("")
