@@ -12,7 +12,7 @@ use gongfu_core::agent::Entry;
 use gongfu_core::capability::Safety;
 use gongfu_core::port::{
     ChatModel, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind, ModelEvents,
-    ModelRequest, PendingAnswer, RecordKey, Records as _, StopReason, Usage,
+    ModelRequest, PendingAnswer, Price, RecordKey, Records as _, StopReason, Usage,
 };
 use gongfu_hub::{Catalog, Quota, ToolError};
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
@@ -33,6 +33,7 @@ struct ScriptModel {
     script: Script,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
     calls_tools: bool,
+    price: Option<Price>,
 }
 
 impl ScriptModel {
@@ -43,6 +44,7 @@ impl ScriptModel {
             script: Arc::new(script),
             requests: Arc::default(),
             calls_tools: true,
+            price: None,
         }
     }
 
@@ -63,6 +65,10 @@ impl ChatModel for ScriptModel {
 
     fn calls_tools(&self) -> bool {
         self.calls_tools
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.price
     }
 
     fn ask<'a>(

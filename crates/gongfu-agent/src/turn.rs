@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{
-    CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
+    CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, as_logged,
 };
 use gongfu_core::port::{
     ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Price, Usage,
@@ -78,7 +78,7 @@ impl Turn<'_> {
         span::answered(&span, &answered);
         match answered {
             Ok(answer) => {
-                let answer = with_unique_ids(answer, self.store.session.next_entry());
+                let answer = as_logged(answer, self.store.session.next_entry());
                 let answer = counted(answer, &request, self.model.price());
                 let answered = EntryEvent::Answered {
                     digest: LoggedDigest::of_json(&answer),

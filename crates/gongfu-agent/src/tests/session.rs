@@ -38,6 +38,10 @@ async fn replay_is_equal_and_asks_no_model() {
     assert_eq!(model.requests().len(), asked);
     // Only the instructions of the skill are read again.
     assert_eq!(world.audited()[audited..], ["session/replay", "skill_load"]);
+    let log = RecordKey::new("audit").unwrap();
+    let lines = now(world.space.records.entries(&log, usize::MAX)).unwrap();
+    let ledger = gongfu_core::ledger::ledger(lines.iter().map(Vec::as_slice), &["skill_load"]);
+    assert_eq!(ledger["lib/coldstart"].loaded, 1);
 }
 
 #[tokio::test]

@@ -1,15 +1,19 @@
 //! Results of calls as the model sees them.
 
-/// The result, or its start with a word about the rest.
+/// The result, or its start and its end, with a note about what is left out between them: a program often says last
+/// what came of it.
 pub fn capped(text: &str, limit: usize) -> String {
-    let Some((at, _)) = text.char_indices().nth(limit) else {
-        return text.to_owned();
-    };
     let total = text.chars().count();
-    let start = text.get(..at).unwrap_or(text);
+    if total <= limit {
+        return text.to_owned();
+    }
+    let end = limit / 4;
+    let part = |from: usize, count: usize| text.chars().skip(from).take(count).collect::<String>();
+    let (start, end) = (part(0, limit - end), part(total - end, end));
+    let left_out = total - limit;
     format!(
-        "{start}\n[cut: the first {limit} of {total} characters. To read more, call the tool again for a smaller \
-         part (`offset`, `limit`, `lines` or `section`) or ask a narrower question.]"
+        "{start}\n[cut: {left_out} of {total} characters are left out here. To read them, call the tool for a smaller \
+         part, such as by `offset`, `limit`, `lines` or `section` where it has these, or ask a narrower question.]\n{end}"
     )
 }
 
@@ -38,10 +42,11 @@ mod tests {
     #[test]
     fn long_result_tells_that_it_is_cut_and_short_one_is_whole() {
         assert_eq!(capped("äöü", 3), "äöü");
-        let cut = capped("äöüß", 3);
+        let cut = capped(&"äöüß".repeat(2), 7);
         assert!(
-            cut.starts_with("äöü\n[cut: the first 3 of 4 characters."),
+            cut.starts_with("äöüßäö\n[cut: 1 of 8 characters are left out here."),
             "{cut}"
         );
+        assert!(cut.ends_with(".]\nß"), "{cut}");
     }
 }
