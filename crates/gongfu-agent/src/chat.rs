@@ -113,20 +113,7 @@ async fn run(agent: &Agent, request: ChatRequest, call: &Call) -> Result<ChatRes
         let hint = "write what the agent should do";
         return Err(Problem::wrong_value("prompt", "it is empty", hint).error());
     }
-    let (store, model) = match &request.session {
-        Some(id) => {
-            let store = Store::open_to_continue(&call.space, id).await?;
-            let asked = request.model.as_deref().or(store.session.model());
-            let model = agent.model(asked)?;
-            check_project(&store, &request).await?;
-            (store, model)
-        }
-        None => {
-            let model = agent.model(request.model.as_deref())?;
-            let project = request.project.clone();
-            (Store::create(call, project, request.is_kept).await?, model)
-        }
-    };
+    let (store, model) = session(agent, call, &request).await?;
     let actor = Agent::actor(&call.actor, store.id());
     let mut turn = Turn {
         agent,
@@ -147,6 +134,25 @@ async fn run(agent: &Agent, request: ChatRequest, call: &Call) -> Result<ChatRes
         return Err(Problem::BudgetUsedUp { reason }.error());
     }
     Ok(result)
+}
+
+/// The session of a request, and the model that answers in it: the one that is asked for, or that of the session.
+async fn session(
+    agent: &Agent,
+    call: &Call,
+    request: &ChatRequest,
+) -> Result<(Store, Arc<dyn ChatModel>), ToolError> {
+    let asked = request.model.as_deref();
+    let Some(id) = &request.session else {
+        let model = agent.model(asked)?;
+        let project = request.project.clone();
+        let store = Store::create(call, project, request.is_kept).await?;
+        return Ok((store, model));
+    };
+    let store = Store::open_to_continue(&call.space, id).await?;
+    check_project(&store, request).await?;
+    let model = agent.model(asked.or(store.session.model()))?;
+    Ok((store, model))
 }
 
 /// Refuses to resume a turn in another project than it was started in: its open calls would be made there.

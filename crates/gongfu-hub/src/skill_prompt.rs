@@ -38,13 +38,11 @@ pub(crate) fn block(library: &Library, budget: usize, listed: Option<&[String]>)
     if lines.total() == 0 {
         return String::new();
     }
-    let lines = match listed {
-        Some(names) => overview::named(library, names),
-        None => {
-            let total = lines.total();
-            lines.first_by_name(total)
-        }
-    };
+    let total = lines.total();
+    let lines = listed.map_or_else(
+        || lines.first_by_name(total),
+        |names| overview::named(library, names),
+    );
     let catalogue = lines.catalogue(budget, &FORM);
     let mut text = format!(
         "# Skills\n\nWhen the request matches the purpose of a skill, load that skill first and follow it.\n\n\

@@ -632,10 +632,10 @@ fn model_belongs_to_the_driver() {
     );
     check(
         file(
-            "crates/gongfu/src/command/skill.rs",
-            "//! Skills.\n\nfn ask() {\n    gongfu_llm::chat_model();\n}\n",
+            "crates/gongfu-hub/src/tool/skill_list.rs",
+            "//! Lists.\n\nfn ask() {\n    gongfu_llm::chat_model();\n}\n",
         ),
-        "crates/gongfu/src/command/skill.rs:4: `chat_model` is named outside the agent's driver",
+        "crates/gongfu-hub/src/tool/skill_list.rs:4: `chat_model` is named outside the agent's driver",
         "plain data",
     );
     let mut tree = good();

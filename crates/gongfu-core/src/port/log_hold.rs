@@ -4,8 +4,6 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::RecordKey;
-
 /// The hold of a log's only writer.
 pub type LogHold = Box<dyn Any + Send + Sync>;
 
@@ -13,7 +11,7 @@ pub type LogHold = Box<dyn Any + Send + Sync>;
 #[derive(Debug, Clone, Default)]
 pub struct LogHolds(Arc<Mutex<HashSet<HeldLog>>>);
 
-type HeldLog = (String, RecordKey);
+type HeldLog = (String, String);
 
 /// A hold, which ends when it is dropped.
 struct Hold {
@@ -23,8 +21,8 @@ struct Hold {
 
 impl LogHolds {
     /// Takes a log, unless it is taken.
-    pub fn take(&self, scope: &str, log: &RecordKey) -> Option<LogHold> {
-        let held = (scope.to_owned(), log.clone());
+    pub fn take(&self, scope: &str, log: &str) -> Option<LogHold> {
+        let held = (scope.to_owned(), log.to_owned());
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(held.clone()).then(|| {
             let holds = self.clone();

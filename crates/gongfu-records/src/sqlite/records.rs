@@ -238,7 +238,7 @@ impl Records for SqliteRecords {
     }
 
     fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
-        ready(Ok(self.pool.holds.take(&self.scope, log)))
+        ready(Ok(self.pool.holds.take(&self.scope, log.as_str())))
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

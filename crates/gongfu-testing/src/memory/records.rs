@@ -130,7 +130,7 @@ impl Records for MemoryRecords {
     }
 
     fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
-        ready(Ok(self.holds.take("memory", log)))
+        ready(Ok(self.holds.take("memory", log.as_str())))
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
