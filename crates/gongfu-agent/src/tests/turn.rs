@@ -453,7 +453,7 @@ async fn turn_lists_the_same_skills_though_its_calls_use_others() {
         .iter()
         .map(|text| [("SKILL.md", text.as_bytes())])
         .collect();
-    let skills: Vec<(&str, &[(&str, &[u8])])> = folders
+    let skills: Vec<_> = folders
         .iter()
         .zip(&files)
         .map(|(folder, files)| (folder.as_str(), files.as_slice()))
