@@ -231,7 +231,7 @@ pub struct ChatResult {
     /// The calls, in the order of the model's answers.
     pub tool_calls: Vec<ToolCall>,
     /// The tokens of the turn.
-    #[schemars(with = "BTreeMap<String, u64>")]
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The id of the session.
     pub session: String,
@@ -262,7 +262,7 @@ pub struct ToolCall {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionInfo {
     /// Its id.
@@ -279,7 +279,9 @@ pub struct SessionInfo {
     pub turns: usize,
     /// True while a turn isn't at its end.
     pub is_open: bool,
-    /// The tokens of all turns.
+    /// The tokens of all turns by kind: `input`, `output`, and `cached` for those of `input` that came from a cache; and
+    /// their `cost` in dollars, where the price is known.
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The session that it was forked from.
     pub forked_from: Option<String>,

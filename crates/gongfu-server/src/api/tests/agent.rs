@@ -542,7 +542,6 @@ async fn capabilities_and_sessions_are_the_callers() {
     assert_eq!(page.json()["total"], 2);
     assert_eq!(items.as_array().unwrap().len(), 1);
     assert!(items[0]["id"].as_str().unwrap().starts_with("s-2 of User"));
-    assert_eq!(items[0].get("writer"), None);
     let path = format!("/api/v1/agent/sessions/{}", ann.id.as_str());
     let log = server.get(&path, &token).await.json();
     assert_eq!(log["entries"][0]["kind"], "started");
