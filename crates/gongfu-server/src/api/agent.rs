@@ -1,14 +1,14 @@
 //! The agent: a turn of a chat, one tool without a model, and what it can use.
 
 use gongfu_core::port::Message;
+use gongfu_hub::Profile;
 use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
-use gongfu_hub::{Capability, CapabilityKind, Profile};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::capability::{CapabilityRead, kind_names};
+use super::capability::{CapabilityPage, CapabilityRead, PageChoice, kind_names};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
 use super::event_stream::event;
@@ -25,14 +25,8 @@ const PROFILE: Profile = Profile::Standard;
 
 /// The refusals of a turn, besides those of values.
 pub(super) const TURN_REFUSALS: &[Refusal] = &[
-    Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    },
-    Refusal {
-        status: 404,
-        codes: &["SESSION_NOT_FOUND"],
-    },
+    Refusal::AGENT_OFF,
+    Refusal::SESSION_NOT_FOUND,
     Refusal {
         status: 409,
         codes: &["MODEL_NOT_CONFIGURED", "CONFLICT"],
@@ -41,10 +35,7 @@ pub(super) const TURN_REFUSALS: &[Refusal] = &[
         status: 422,
         codes: &["INVALID_ARGUMENT", "SESSION_INVALID"],
     },
-    Refusal {
-        status: 429,
-        codes: &["QUOTA_EXCEEDED"],
-    },
+    Refusal::QUOTA_EXCEEDED,
     Refusal {
         status: 499,
         codes: &["CANCELLED"],
@@ -217,10 +208,8 @@ impl Endpoint for AgentTool {
 /// The things that the agent can use.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AgentPage {
-    /// The capabilities, by id.
-    items: Vec<Capability>,
-    /// Leads to the next page; null on the last one.
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    page: CapabilityPage,
     /// The models that can be asked for, the configured one first.
     models: Vec<String>,
     /// The limits of a turn; null where the agent isn't for the callers of this server.
@@ -270,16 +259,16 @@ impl Endpoint for AgentCapabilities {
     type Reply = AgentPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<AgentPage>, Problem> {
-        let actor = context.actor_in(self.set.as_deref())?;
-        let kind = self.kind.as_deref().and_then(CapabilityKind::from_name);
-        let query = super::capability::query(kind, self.cursor, self.limit);
-        let page = context.catalog().capabilities(query, &[PROFILE], &actor);
-        let page = page.await?;
+        let choice = PageChoice {
+            kind: self.kind,
+            cursor: self.cursor,
+            limit: self.limit,
+            set: self.set,
+        };
         let agent = context.agent().ok();
         let limits = agent.map(|agent| agent.limits());
         Ok(Answer::from(AgentPage {
-            items: page.items,
-            next_cursor: page.next,
+            page: CapabilityPage::read(context, choice, &[PROFILE]).await?,
             models: agent.map(|agent| agent.models()).unwrap_or_default(),
             limits: limits.map(|limits| TurnLimits {
                 steps: limits.steps,

@@ -229,10 +229,7 @@ impl Endpoint for ModelList {
     const PATH: &'static str = "/v1/models";
     const ACCESS: Access = Access::Credential;
     const IS_LOCAL: bool = true;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF];
     type Reply = ModelPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<ModelPage>, Problem> {

@@ -41,10 +41,7 @@ impl Endpoint for AgentSessions {
     const PATH: &'static str = "/api/v1/agent/sessions";
     const ACCESS: Access = READ;
     const IS_LOCAL: bool = true;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF];
     type Reply = SessionPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SessionPage>, Problem> {
@@ -88,18 +85,9 @@ impl Endpoint for AgentSession {
     const ACCESS: Access = READ;
     const IS_LOCAL: bool = true;
     const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 403,
-            codes: &["AGENT_OFF"],
-        },
-        Refusal {
-            status: 404,
-            codes: &["SESSION_NOT_FOUND"],
-        },
-        Refusal {
-            status: 422,
-            codes: &["SESSION_INVALID"],
-        },
+        Refusal::AGENT_OFF,
+        Refusal::SESSION_NOT_FOUND,
+        Refusal::SESSION_INVALID,
     ];
     type Reply = SessionLog;
 
@@ -140,16 +128,7 @@ impl Endpoint for AgentSessionRemove {
     const ACCESS: Access = WRITE;
     const IS_LOCAL: bool = true;
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
-    const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 403,
-            codes: &["AGENT_OFF"],
-        },
-        Refusal {
-            status: 404,
-            codes: &["SESSION_NOT_FOUND"],
-        },
-    ];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF, Refusal::SESSION_NOT_FOUND];
     const REPLY: ReplyBody = ReplyBody::Nothing;
     type Reply = ();
 
