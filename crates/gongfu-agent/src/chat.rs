@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{EntryEvent, FORMAT};
 use gongfu_core::port::ChatModel;
-use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, tool_calls};
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent, tool_calls};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
@@ -220,7 +220,8 @@ async fn run_turn(turn: &mut Turn<'_>, request: ChatRequest) -> Result<bool, Too
         store.add(prompt).await?;
     }
     store.note_state().await?;
-    turn.events.session(store.id());
+    let session = store.id().to_owned();
+    turn.events.event(TurnEvent::Session(session));
     let has_context = store.session.has_context();
     let span = span::agent(store.id());
     turn.run().instrument(span).await?;

@@ -6,12 +6,12 @@
 mod agent;
 mod calling;
 mod chat;
-mod event;
 mod log;
 pub mod pipeline;
 mod prompt;
 mod replay;
 mod session;
+mod sink;
 mod span;
 mod store;
 mod surface;

@@ -12,7 +12,7 @@ use gongfu_core::agent::{
 use gongfu_core::port::{
     ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Price, Usage,
 };
-use gongfu_hub::agent::AgentEvents;
+use gongfu_hub::agent::{AgentEvents, CallEvents, TurnEvent};
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -20,9 +20,9 @@ use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::calling::{CallEnd, Calling};
-use crate::event::{OfCall, OfModel};
 use crate::log::milliseconds;
 use crate::prompt::Prompt;
+use crate::sink::{CallSink, ModelSink};
 use crate::span;
 use crate::store::Store;
 
@@ -47,7 +47,7 @@ impl Turn<'_> {
                 Effect::Wait => return Ok(()),
                 Effect::Compact(event) => {
                     self.store.add(event).await?;
-                    self.events.compacted();
+                    self.events.event(TurnEvent::Compacted);
                 }
                 Effect::Finish(event) => self.store.add(event).await?,
                 Effect::Ask { last } => self.ask(last).await?,
@@ -68,7 +68,7 @@ impl Turn<'_> {
         let asking = Session::asking(self.model.name(), &request, last);
         self.store.add(asking).await?;
         let started = Instant::now();
-        let events = OfModel(&*self.events);
+        let events = ModelSink(&*self.events);
         let span = span::chat(self.model.name());
         let asking = self.model.ask(&request, &events).instrument(span.clone());
         let answered = tokio::select! {
@@ -86,7 +86,7 @@ impl Turn<'_> {
                     duration_ms: milliseconds(started),
                 };
                 self.store.add(answered).await?;
-                self.events.answered();
+                self.events.event(TurnEvent::Answered);
                 Ok(())
             }
             Err(error) => {
@@ -99,7 +99,7 @@ impl Turn<'_> {
                     && let Some(summary) = self.store.session.compaction()
                 {
                     self.store.add(summary).await?;
-                    self.events.compacted();
+                    self.events.event(TurnEvent::Compacted);
                     return Ok(());
                 }
                 let model = self.model.name().to_owned();
@@ -119,10 +119,11 @@ impl Turn<'_> {
         let mut running: FuturesUnordered<_> = calls
             .iter()
             .map(|call| {
-                self.events.calling(call);
-                let sink = OfCall {
-                    id: call.id.clone(),
-                    events: Arc::clone(&self.events),
+                self.events.event(TurnEvent::Calling(call.clone()));
+                let events = Arc::clone(&self.events);
+                let sink = CallSink {
+                    call: call.id.clone(),
+                    events: events as Arc<dyn CallEvents>,
                 };
                 let calling = Calling {
                     catalog: &self.agent.catalog,
@@ -224,12 +225,12 @@ async fn note(
         id: call.id.clone(),
         status,
         digest: LoggedDigest::of_result(status, &text),
-        text: text.clone(),
+        text,
         skill,
         duration_ms,
     };
     store.add(ended).await?;
-    events.called(&record, &text);
+    events.event(TurnEvent::Called(record));
     Ok(())
 }
 

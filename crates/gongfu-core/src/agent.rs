@@ -18,4 +18,4 @@ pub use limits::AgentLimits;
 pub use observation::{block, capped};
 pub use plan::{PlannedCall, as_logged};
 pub use record::{CallRecord, TurnRecord};
-pub use session::{Effect, Session, SessionError};
+pub use session::{Effect, MAX_TRACED, Session, SessionError};

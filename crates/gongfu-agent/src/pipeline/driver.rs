@@ -7,15 +7,16 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::pipeline::{Event, Pipeline, Plan, Ready, Run, StepError, from_value};
-use gongfu_hub::call::{Asking, Elicitation};
-use gongfu_hub::{Call, EventSink, Events, Problem, Question, Request, ToolError};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents};
+use gongfu_hub::{Call, Events, Problem, Request, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::log::{self, RunLog};
-use super::{TaskEvents, TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
+use super::{TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
 use crate::agent::Agent;
 use crate::log::milliseconds;
+use crate::sink::CallSink;
 
 /// A run that a driver makes.
 pub(super) struct Driver<'a> {
@@ -82,7 +83,7 @@ impl<'a> Driver<'a> {
     /// Continues until the run is over.
     pub(super) async fn run(mut self) -> Result<TaskResult, ToolError> {
         let started = Instant::now();
-        self.events.run(self.log.id());
+        self.events.event(TaskEvent::Run(self.log.id().to_owned()));
         // Everything that is running ends with the run.
         let calls = CancellationToken::new();
         let _guard = calls.clone().drop_guard();
@@ -137,8 +138,8 @@ impl<'a> Driver<'a> {
     async fn note(&mut self) -> Result<(), ToolError> {
         let events = self.run.take_events();
         self.log.add(&events).await?;
-        for event in &events {
-            self.events.event(event);
+        for event in events {
+            self.events.event(TaskEvent::Logged(event));
         }
         Ok(())
     }
@@ -177,9 +178,10 @@ impl Context<'_> {
         if let Some(tool) = step_tool::find(&ready.tool) {
             return tool.run(ready.params, self.call).await;
         }
-        let sink = OfStep {
-            step: ready.step,
-            events: Arc::clone(&self.events),
+        let events = Arc::clone(&self.events);
+        let sink = CallSink {
+            call: ready.step,
+            events: events as Arc<dyn CallEvents>,
         };
         let request = Request {
             parent: Some(self.call.id),
@@ -188,26 +190,6 @@ impl Context<'_> {
             ..Request::new(Agent::profiles(), &ready.tool, ready.params, &self.actor)
         };
         result::output(self.agent.catalog.call(request).await)
-    }
-}
-
-/// The events of a call, as those of the run.
-struct OfStep {
-    step: String,
-    events: Arc<dyn TaskEvents>,
-}
-
-impl EventSink for OfStep {
-    fn event(&self, event: gongfu_hub::Event<'_>) {
-        self.events.during(&self.step, event);
-    }
-
-    fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
-        self.events.ask(question)
-    }
-
-    fn elicit(&self, question: Value) -> Elicitation<'_> {
-        self.events.elicit(question)
     }
 }
 

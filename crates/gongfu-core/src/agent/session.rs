@@ -17,7 +17,7 @@ use crate::port::{Message, ModelAnswer, ModelError, Usage};
 use crate::text::clipped;
 
 /// The characters of a result in the trace of a turn: 500 with the mark that it is cut.
-const MAX_TRACED: usize = 499;
+pub const MAX_TRACED: usize = 499;
 
 /// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]

@@ -127,9 +127,11 @@ async fn failed_run_continues_where_it_failed() {
 /// Tries to hold the log of the run when its step `c` starts.
 struct Other(Arc<MemorySpace>);
 
+impl CallEvents for Other {}
+
 impl TaskEvents for Other {
-    fn event(&self, event: &Event) {
-        if matches!(event, Event::StepStarted { step, .. } if step == "c") {
+    fn event(&self, event: TaskEvent) {
+        if matches!(event, TaskEvent::Logged(Event::StepStarted { step, .. }) if step == "c") {
             assert!(hold(&self.0).is_none());
         }
     }

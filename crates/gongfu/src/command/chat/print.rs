@@ -4,9 +4,8 @@ use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::account::Actor;
-use gongfu_core::port::ModelRetry;
 use gongfu_hub::ToolError;
-use gongfu_hub::agent::{AgentEvents, ChatInput, ChatRequest, ChatResult};
+use gongfu_hub::agent::{AgentEvents, CallEvents, ChatInput, ChatRequest, ChatResult, TurnEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -139,13 +138,26 @@ struct PrintEvents {
     session: Mutex<Option<String>>,
 }
 
-impl AgentEvents for PrintEvents {
-    fn session(&self, id: &str) {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        *session = Some(id.to_owned());
-    }
+impl CallEvents for PrintEvents {}
 
-    fn retry(&self, retry: &ModelRetry<'_>) {
-        tracing::info!(attempt = retry.attempt, wait_ms = retry.wait_ms, error = %retry.error, "the model is asked again");
+impl AgentEvents for PrintEvents {
+    fn event(&self, event: TurnEvent) {
+        match event {
+            TurnEvent::Session(id) => {
+                let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+                *session = Some(id);
+            }
+            TurnEvent::Retry {
+                attempt,
+                wait_ms,
+                message,
+            } => tracing::warn!(
+                attempt,
+                wait_ms,
+                error = message,
+                "the model is asked again"
+            ),
+            _ => {}
+        }
     }
 }
