@@ -6,11 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{AgentLimits, CallRecord, CallStatus, End, Entry, PlannedCall, Session};
-use gongfu_core::port::{Message, ModelRetry, Usage};
+use gongfu_core::agent::{
+    AgentLimits, CallRecord, CallStatus, End, Entry, MAX_TRACED, PlannedCall, Session,
+};
+use gongfu_core::pipeline;
+use gongfu_core::port::{Message, Usage};
+use gongfu_core::text::clipped;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Asking, Elicitation, Event, Question};
@@ -53,31 +58,10 @@ pub struct TaskSpec {
     pub cancel: CancellationToken,
 }
 
-/// The surface's end of a turn. Must not block, except to ask a person.
-pub trait AgentEvents: Send + Sync {
-    /// The id of the session, before anything happens in it.
-    fn session(&self, _id: &str) {}
-
-    /// A piece of the model's answer arrived.
-    fn text(&self, _piece: &str) {}
-
-    /// The model is asked again: the pieces of its answer so far are void.
-    fn retry(&self, _retry: &ModelRetry<'_>) {}
-
-    /// The model's answer is whole.
-    fn answered(&self) {}
-
-    /// A tool is called.
-    fn calling(&self, _call: &PlannedCall) {}
-
-    /// Something happens during a call.
+/// The surface's end of calls. Must not block, except to ask a person.
+pub trait CallEvents: Send + Sync {
+    /// Something happens during a call, which is named by its id, or by its step in a pipeline.
     fn during(&self, _call: &str, _event: Event<'_>) {}
-
-    /// A call ended; the text is its result as the model sees it.
-    fn called(&self, _record: &CallRecord, _text: &str) {}
-
-    /// The first messages were summarised.
-    fn compacted(&self) {}
 
     /// Asks the person about a call, and records the answer as that person's; see [`EventSink::ask`](crate::EventSink::ask).
     fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
@@ -90,11 +74,112 @@ pub trait AgentEvents: Send + Sync {
     }
 }
 
+/// The surface's end of a turn.
+pub trait AgentEvents: CallEvents {
+    /// Receives what happens, in order.
+    fn event(&self, _event: TurnEvent) {}
+}
+
+/// The surface's end of a run of a pipeline.
+pub trait TaskEvents: CallEvents {
+    /// Receives what happens, in order.
+    fn event(&self, _event: TaskEvent) {}
+}
+
+impl CallEvents for () {}
+
 /// Events that nobody receives.
 impl AgentEvents for () {}
 
+/// Events that nobody receives.
+impl TaskEvents for () {}
+
+impl<E: Send> CallEvents for UnboundedSender<E> {}
+
+/// Events are dropped once nobody receives them.
+impl AgentEvents for UnboundedSender<TurnEvent> {
+    fn event(&self, event: TurnEvent) {
+        let _ = self.send(event);
+    }
+}
+
+/// Events are dropped once nobody receives them.
+impl TaskEvents for UnboundedSender<TaskEvent> {
+    fn event(&self, event: TaskEvent) {
+        let _ = self.send(event);
+    }
+}
+
+/// Something that happens in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// The id of the session, before anything happens in it.
+    Session(String),
+    /// A piece of the model's answer.
+    Text(String),
+    /// The model is asked again: the pieces of its answer so far are void.
+    Retry {
+        /// The number of the next attempt.
+        attempt: u32,
+        /// The wait before it, in milliseconds.
+        wait_ms: u64,
+        /// The failure of the last one.
+        message: String,
+    },
+    /// The model's answer is whole.
+    Answered,
+    /// A tool is called.
+    Calling(PlannedCall),
+    /// A call ended; its result is whole.
+    Called(CallRecord),
+    /// The first messages were summarised.
+    Compacted,
+}
+
+impl TurnEvent {
+    /// The name and the data of the event for programs; `None` for one that isn't for them.
+    pub fn json(&self) -> Option<(&'static str, Value)> {
+        Some(match self {
+            Self::Session(id) => ("session", json!({ "session": id })),
+            Self::Text(piece) => ("text", json!({ "piece": piece })),
+            Self::Retry {
+                attempt,
+                wait_ms,
+                message,
+            } => (
+                "retry",
+                json!({ "attempt": attempt, "wait_ms": wait_ms, "message": message }),
+            ),
+            Self::Calling(call) => (
+                "call",
+                json!({ "id": call.id, "tool": call.tool, "params": call.params }),
+            ),
+            Self::Called(record) => (
+                "result",
+                json!({
+                    "id": record.call.id,
+                    "tool": record.call.tool,
+                    "status": record.status,
+                    "duration_ms": record.duration_ms,
+                    "result": clipped(&record.result, MAX_TRACED, ' '),
+                }),
+            ),
+            Self::Answered | Self::Compacted => return None,
+        })
+    }
+}
+
+/// Something that happens in a run of a pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskEvent {
+    /// The id of the run, before anything happens in it.
+    Run(String),
+    /// An event that is in the log of the run.
+    Logged(pipeline::Event),
+}
+
 /// The work of a turn: a prompt, or the rest of the turn that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ChatInput {
     /// Answer this prompt.
     Prompt(String),
@@ -112,6 +197,8 @@ pub struct ChatRequest {
     pub model: Option<String>,
     /// The conversation before a new session.
     pub history: Vec<Message>,
+    /// The folder of the project that a new session belongs to.
+    pub project: Option<String>,
     /// False for a session that leaves no log.
     pub is_kept: bool,
     /// Receives what happens.
@@ -128,6 +215,7 @@ impl ChatRequest {
             input: ChatInput::Prompt(prompt.into()),
             model: None,
             history: Vec::new(),
+            project: None,
             is_kept: true,
             events: Arc::new(()),
             cancel: CancellationToken::new(),
@@ -143,7 +231,7 @@ pub struct ChatResult {
     /// The calls, in the order of the model's answers.
     pub tool_calls: Vec<ToolCall>,
     /// The tokens of the turn.
-    #[schemars(with = "BTreeMap<String, u64>")]
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The id of the session.
     pub session: String,
@@ -174,7 +262,7 @@ pub struct ToolCall {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionInfo {
     /// Its id.
@@ -191,12 +279,17 @@ pub struct SessionInfo {
     pub turns: usize,
     /// True while a turn isn't at its end.
     pub is_open: bool,
-    /// The tokens of all turns.
+    /// The tokens of all turns by kind: `input`, `output`, and `cached` for those of `input` that came from a cache; and
+    /// their `cost` in dollars, where the price is known.
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The session that it was forked from.
     pub forked_from: Option<String>,
-    /// The turn that writes the log; another one that takes over ends it.
-    pub writer: String,
+    /// The folder of the project that it was started in, where there is one.
+    pub project: Option<String>,
+    /// True while a turn runs in it.
+    #[serde(skip_deserializing)]
+    pub is_running: bool,
 }
 
 /// The log of a session, and its state.

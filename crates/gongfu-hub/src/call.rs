@@ -32,6 +32,8 @@ pub struct Call {
     pub entry: Arc<str>,
     /// The arguments.
     pub arguments: Arc<Map<String, Value>>,
+    /// True for a call that a replay makes again, which isn't a use of what it reads.
+    pub is_replay: bool,
     /// Its place in the caller's trace, where the caller named one.
     pub trace: Option<TraceContext>,
     /// Carries output, contacts and questions to the caller.

@@ -62,8 +62,8 @@ mod team_member;
 mod team_skill;
 mod token;
 mod tool;
-mod turn;
 mod user;
+mod work;
 
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody, RequestBody};
 use super::event_stream;
 use super::skill::WRITE;
-use super::turn::RunningTurn;
+use super::work::TurnWork;
 use crate::problem::Problem;
 
 mod chunk;
@@ -177,7 +177,7 @@ impl Endpoint for ChatCompletion {
             is_kept,
             ..ChatRequest::new("")
         };
-        let turn = RunningTurn::start(context, chat, context.actor_in(self.set.as_deref())?)?;
+        let mut turn = TurnWork::chat(context, chat, context.actor_in(self.set.as_deref())?)?;
         let head = Head {
             id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
             created: context.now().0 / 1_000,
@@ -229,10 +229,7 @@ impl Endpoint for ModelList {
     const PATH: &'static str = "/v1/models";
     const ACCESS: Access = Access::Credential;
     const IS_LOCAL: bool = true;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF];
     type Reply = ModelPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<ModelPage>, Problem> {

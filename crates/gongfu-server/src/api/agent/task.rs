@@ -61,16 +61,7 @@ impl Endpoint for AgentTask {
     const ACCESS: Access = WRITE;
     const IS_LOCAL: bool = true;
     const QUERY: &'static [&'static str] = &["set"];
-    const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 403,
-            codes: &["AGENT_OFF"],
-        },
-        Refusal {
-            status: 422,
-            codes: &["INVALID_ARGUMENT"],
-        },
-    ];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF, Refusal::INVALID_ARGUMENT];
     type Reply = TaskReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TaskReply>, Problem> {

@@ -12,9 +12,10 @@ use gongfu_core::account::{Actor, Owner, Role, Scope};
 use gongfu_core::agent::{
     AgentLimits, CallRecord, CallStatus, End, Entry, EntryEvent, FORMAT, PlannedCall, Session,
 };
-use gongfu_core::port::{Message, ModelError, ModelErrorKind, ModelRetry, Usage};
+use gongfu_core::port::{Message, ModelError, ModelErrorKind, Usage};
 use gongfu_hub::agent::{
-    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskSpec, tool_calls,
+    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskSpec, TurnEvent,
+    tool_calls,
 };
 use gongfu_hub::gate::Answer;
 use gongfu_hub::{Problem, Profile};
@@ -114,23 +115,22 @@ impl ChatAgent for FakeAgent {
                 let model = "no/such".to_owned();
                 return Err(Problem::Model { model, error }.error());
             }
-            events.session(&id);
+            events.event(TurnEvent::Session(id.clone()));
             let mut calls = Vec::new();
             loop {
                 let step = self.steps.lock().unwrap().pop_front();
-                let error = ModelError::new(ModelErrorKind::Incomplete, "it ended");
                 match step.unwrap_or(Step::Reply("Yes.", End::Answered)) {
-                    Step::Text(piece) => events.text(piece),
-                    Step::Retry => events.retry(&ModelRetry {
+                    Step::Text(piece) => events.event(TurnEvent::Text(piece.to_owned())),
+                    Step::Retry => events.event(TurnEvent::Retry {
                         attempt: 2,
                         wait_ms: 5,
-                        error: &error,
+                        message: "it ended".to_owned(),
                     }),
-                    Step::Answered => events.answered(),
+                    Step::Answered => events.event(TurnEvent::Answered),
                     Step::Call(tool, status) => {
                         let record = record(tool, status);
-                        events.calling(&record.call);
-                        events.called(&record, "seen");
+                        events.event(TurnEvent::Calling(record.call.clone()));
+                        events.event(TurnEvent::Called(record.clone()));
                         calls.push(record);
                     }
                     Step::Wait => {
@@ -151,6 +151,7 @@ impl ChatAgent for FakeAgent {
                                 input: 100,
                                 cached: 40,
                                 output: 10,
+                                cost: 0,
                             },
                             session: id,
                             has_context: false,
@@ -184,7 +185,6 @@ impl ChatAgent for FakeAgent {
     fn sessions<'a>(&'a self, person: &'a Actor) -> Answer<'a, Vec<SessionInfo>> {
         let info = |id: String| SessionInfo {
             id,
-            writer: "secret".to_owned(),
             ..SessionInfo::default()
         };
         let ids = ["s-2", "s-1"].map(|id| info(format!("{id} of {:?}", person.owner)));
@@ -542,7 +542,6 @@ async fn capabilities_and_sessions_are_the_callers() {
     assert_eq!(page.json()["total"], 2);
     assert_eq!(items.as_array().unwrap().len(), 1);
     assert!(items[0]["id"].as_str().unwrap().starts_with("s-2 of User"));
-    assert_eq!(items[0].get("writer"), None);
     let path = format!("/api/v1/agent/sessions/{}", ann.id.as_str());
     let log = server.get(&path, &token).await.json();
     assert_eq!(log["entries"][0]["kind"], "started");

@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use gongfu_core::agent::{CallRecord, CallStatus, PlannedCall};
+use gongfu_hub::agent::TurnEvent;
 use serde_json::Value;
 
 use super::blocks::Blocks;
@@ -81,15 +82,28 @@ impl<'t> View<'t> {
         self.terminal.line(&line)
     }
 
+    /// Something happened in the turn.
+    pub(super) fn event(&mut self, event: TurnEvent) -> io::Result<()> {
+        match event {
+            TurnEvent::Session(_) => Ok(()),
+            TurnEvent::Text(piece) => self.text(&piece),
+            TurnEvent::Retry { message, .. } => self.void(&message),
+            TurnEvent::Answered => self.answered(),
+            TurnEvent::Calling(call) => self.calling(&call),
+            TurnEvent::Called(record) => self.called(record),
+            TurnEvent::Compacted => self.dim("the first messages were summarised"),
+        }
+    }
+
     /// A piece of an answer.
-    pub(super) fn text(&mut self, piece: &str) -> io::Result<()> {
+    fn text(&mut self, piece: &str) -> io::Result<()> {
         self.answer.push_str(piece);
         let whole = self.blocks.push(piece);
         self.show(&whole)
     }
 
     /// The pieces so far are void.
-    pub(super) fn void(&mut self, reason: &str) -> io::Result<()> {
+    fn void(&mut self, reason: &str) -> io::Result<()> {
         self.answer.clear();
         self.blocks = Blocks::default();
         let note = format!("asking again: {}", plain(reason));
@@ -135,7 +149,7 @@ impl<'t> View<'t> {
     }
 
     /// A call begins.
-    pub(super) fn calling(&mut self, call: &PlannedCall) -> io::Result<()> {
+    fn calling(&mut self, call: &PlannedCall) -> io::Result<()> {
         self.answer.clear();
         let line = summary(call);
         if !self.terminal.is_live() {
@@ -158,7 +172,7 @@ impl<'t> View<'t> {
     }
 
     /// A call ended.
-    pub(super) fn called(&mut self, record: &CallRecord, result: &str) -> io::Result<()> {
+    fn called(&mut self, record: CallRecord) -> io::Result<()> {
         self.clear()?;
         self.running.retain(|running| running.id != record.call.id);
         self.asked = Instant::now();
@@ -177,7 +191,7 @@ impl<'t> View<'t> {
         }
         let time = time(Duration::from_millis(record.duration_ms));
         let status = record.status.as_str();
-        let first = first_line(result);
+        let first = first_line(&record.result);
         let end = clip(&format!("  {status}, {time}: {first}"), width);
         self.dim(&end)?;
         self.is_after_call = true;
@@ -186,7 +200,7 @@ impl<'t> View<'t> {
         }
         self.results.push(CallResult {
             line,
-            result: result.to_owned(),
+            result: record.result,
         });
         Ok(())
     }
