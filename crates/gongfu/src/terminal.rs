@@ -214,7 +214,8 @@ impl Terminal {
     fn labelled(&mut self, label: &str, paint: &str, message: &str, hint: &str) {
         let mut error = self.error.lock();
         let mut write = |before: &str, label: &str, paint: &str, text: &str| {
-            let text = shown(&format!("{label}: {text}"));
+            let text = format!("{label}: {text}");
+            let text = shown(&text);
             let room = self.width.map(|width| width.saturating_sub(4));
             let room = room.filter(|_| !text.contains('\n'));
             let mut text = wrap(&text, room).join("\n    ");
