@@ -6,6 +6,7 @@ mod event;
 mod form;
 mod markdown;
 mod question;
+mod quote;
 mod slash;
 mod tty;
 mod turn;

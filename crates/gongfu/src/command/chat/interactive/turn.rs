@@ -33,6 +33,7 @@ impl Chat<'_> {
             Err(error) => {
                 let is_stopped = error.code() == ErrorCode::Cancelled;
                 self.view.answered()?;
+                self.view.interrupted()?;
                 if is_stopped {
                     self.view.dim("stopped")?;
                 } else {
