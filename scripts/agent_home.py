@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -106,6 +107,17 @@ class AgentHome:
         calls = [{**call, "duration_ms": 0} for call in answer.get("tool_calls", [])]
         shown = json.dumps([calls, answer.get("reply"), answer.get("end"), answer.get("usage")])
         return re.sub(r"\d+(\.\d+)? ?(ms|s)\b", "TIME", shown.replace(str(self.folder), "FOLDER"))
+
+
+def rows(path: Path, database: sqlite3.Connection | None = None) -> list[str]:
+    """What is wrong with the rows: 50 users, orders of each, and no order of anybody else."""
+    if not path.is_file():
+        return [f"there is no {path.name}"]
+    database = database or sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    users, without = database.execute("SELECT count(*), sum(id NOT IN (SELECT user_id FROM orders)) FROM users").fetchone()
+    orders, strange = database.execute("SELECT count(*), sum(user_id NOT IN (SELECT id FROM users)) FROM orders").fetchone()
+    is_met = (users, without, strange) == (50, 0, 0) and orders >= users
+    return [] if is_met else [f"there are {users} users, {without} without an order, and {orders} orders, {strange} of nobody"]
 
 
 def entries(log: Path) -> list[Json]:
