@@ -36,14 +36,14 @@ TOOL = {"name": "look", "description": pathlib.Path(__file__).with_name("descrip
 for line in sys.stdin:
     message = json.loads(line)
     method, number = message.get("method"), message.get("id")
-    if method == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "sky", "version": "1"}}
-    elif method == "tools/list":
-        result = {"tools": [TOOL]}
-    else:
-        result = {"content": [{"type": "text", "text": "It rains."}]}
+    results = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "sky", "version": "1"}},
+        "tools/list": {"tools": [TOOL]},
+        "tools/call": {"content": [{"type": "text", "text": "It rains."}]},
+    }
+    answer = {"result": results[method]} if method in results else {"error": {"code": -32601, "message": "no such method"}}
     if number is not None:
-        print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "id": number, **answer}), flush=True)
 """
 
 
