@@ -69,7 +69,11 @@ pub(crate) struct ModelPrice {
     #[schemars(range(min = 0))]
     pub(crate) input: f64,
     /// Those that come from the provider's cache; they cost as much as others if it isn't set.
-    #[serde(default, deserialize_with = "some_amount", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "some_amount",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 0))]
     pub(crate) cached: Option<f64>,
     /// Tokens of the answer.
@@ -84,7 +88,9 @@ fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if amount.is_finite() && amount >= 0.0 {
         Ok(amount)
     } else {
-        Err(D::Error::custom(format!("a price can't be {amount}: write a number from 0 on")))
+        Err(D::Error::custom(format!(
+            "a price can't be {amount}: write a number from 0 on"
+        )))
     }
 }
 

@@ -146,6 +146,6 @@ impl AgentEvents for PrintEvents {
     }
 
     fn retry(&self, retry: &ModelRetry<'_>) {
-        tracing::info!(attempt = retry.attempt, wait_ms = retry.wait_ms, error = %retry.error, "the model is asked again");
+        tracing::warn!(attempt = retry.attempt, wait_ms = retry.wait_ms, error = %retry.error, "the model is asked again");
     }
 }

@@ -51,7 +51,11 @@ impl AgentEvents for Sending {
     }
 
     fn retry(&self, retry: &ModelRetry<'_>) {
-        self.send(Happening::Retry(retry.error.to_string()));
+        let seconds = f64::from(u32::try_from(retry.wait_ms).unwrap_or(u32::MAX)) / 1000.0;
+        self.send(Happening::Retry(format!(
+            "in {seconds:.1} s: {}",
+            retry.error
+        )));
     }
 
     fn answered(&self) {

@@ -92,7 +92,7 @@ impl<'t> View<'t> {
     pub(super) fn void(&mut self, reason: &str) -> io::Result<()> {
         self.answer.clear();
         self.blocks = Blocks::default();
-        let note = format!("asking again: {}", plain(reason));
+        let note = format!("asking again {}", plain(reason));
         let note = clip(&note, self.terminal.width());
         self.dim(&note)
     }
