@@ -5,7 +5,8 @@ use std::sync::Arc;
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::agent::AgentLimits;
 use gongfu_core::port::{ChatModel, ModelError};
-use gongfu_hub::{Catalog, Profile};
+use gongfu_hub::{Catalog, Profile, Request, ToolError, ToolResult};
+use serde_json::{Map, Value};
 
 /// The characters that the list of skills takes in the instructions, unless the settings say otherwise.
 const SKILLS_BUDGET: usize = 8_000;
@@ -68,6 +69,20 @@ impl Agent {
     /// The profiles of the tools that the agent uses.
     pub fn profiles() -> &'static [Profile] {
         PROFILES
+    }
+
+    /// Calls one tool for a program, as the person, without a model. It passes the gate.
+    ///
+    /// # Errors
+    /// There is no such tool, the gate refuses, or the tool fails.
+    pub async fn execute_tool(
+        &self,
+        name: &str,
+        params: Map<String, Value>,
+        person: &Actor,
+    ) -> Result<ToolResult, ToolError> {
+        let request = Request::new(PROFILES, name, params, person);
+        self.catalog.call(request).await
     }
 
     /// The agent as a caller of tools for a person: with that person's permissions, but never able to answer for a person.

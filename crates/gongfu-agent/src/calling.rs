@@ -1,9 +1,10 @@
 //! Calls of tools, and their results as a model sees them.
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{CallStatus, PlannedCall, capped};
+use gongfu_core::agent::{CallStatus, PlannedCall};
 use gongfu_hub::{Catalog, Content, ErrorCode, Events, Request, ToolResult};
 use serde_json::{Map, Value};
+use std::fmt::Write as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
@@ -19,28 +20,35 @@ pub(crate) struct Calling<'a> {
     /// The call of the gate that this one is a part of.
     pub(crate) parent: u64,
     pub(crate) call: &'a PlannedCall,
-    /// The characters of the result that the model sees.
-    pub(crate) limit: usize,
     pub(crate) events: Events,
     pub(crate) cancel: CancellationToken,
+    /// True if a replay makes it again.
+    pub(crate) is_replay: bool,
 }
 
 /// The end of a call.
 pub(crate) struct CallEnd {
     pub(crate) status: CallStatus,
-    /// The result as the model sees it.
+    /// The result, whole.
     pub(crate) text: String,
-    /// The skill whose whole instructions are the result.
+    /// The skill whose instructions, or a part of them, are the result.
     pub(crate) skill: Option<String>,
 }
 
-impl<'a> Calling<'a> {
-    /// The skill whose whole instructions the call asks for.
-    pub(crate) fn loaded_skill(&self) -> Option<&'a str> {
+impl Calling<'_> {
+    /// The skill whose instructions the call asks for, with the part of them that it asks for.
+    pub(crate) fn loaded_skill(&self) -> Option<String> {
         let call = self.call;
-        let is_whole = !PARTS.iter().any(|part| call.params.contains_key(*part));
-        let name = call.params.get("skill_name")?.as_str()?;
-        (call.tool == LOADS && is_whole).then_some(name)
+        if call.tool != LOADS {
+            return None;
+        }
+        let mut name = call.params.get("skill_name")?.as_str()?.to_owned();
+        for part in PARTS {
+            if let Some(value) = call.params.get(*part) {
+                let _ = write!(name, ", {part} {value}");
+            }
+        }
+        Some(name)
     }
 
     pub(crate) async fn run(self) -> CallEnd {
@@ -56,6 +64,7 @@ impl<'a> Calling<'a> {
             parent: Some(self.parent),
             events: self.events,
             cancel: self.cancel,
+            is_replay: self.is_replay,
             ..Request::new(
                 Agent::profiles(),
                 &self.call.tool,
@@ -71,13 +80,7 @@ impl<'a> Calling<'a> {
                     CallStatus::Ok
                 };
                 let text = text(&result);
-                let skill = skill
-                    .filter(|_| status == CallStatus::Ok)
-                    .map(str::to_owned);
-                let text = match skill {
-                    Some(_) => text,
-                    None => capped(&text, self.limit),
-                };
+                let skill = skill.filter(|_| status == CallStatus::Ok);
                 CallEnd {
                     status,
                     text,
@@ -86,7 +89,7 @@ impl<'a> Calling<'a> {
             }
             Err(error) => CallEnd {
                 status: status(error.code()),
-                text: capped(&error.to_string(), self.limit),
+                text: error.to_string(),
                 skill: None,
             },
         }

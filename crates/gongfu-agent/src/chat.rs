@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{EntryEvent, FORMAT};
 use gongfu_core::port::ChatModel;
-use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, tool_calls};
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent, tool_calls};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
@@ -13,12 +13,11 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use crate::agent::Agent;
-use crate::mark::writer;
 use crate::span;
 use crate::store::Store;
 use crate::turn::Turn;
 
-/// The longest prompt, in bytes.
+/// The longest prompt, in bytes of JSON.
 const MAX_PROMPT: usize = 256 * 1024;
 /// The longest conversation before a session, in bytes of JSON.
 const MAX_HISTORY: usize = 768 * 1024;
@@ -45,7 +44,7 @@ struct ChatTurn {
     session: Option<String>,
     #[serde(skip)]
     #[schemars(skip)]
-    turn: Option<(Arc<Agent>, Arc<dyn ChatModel>, ChatRequest)>,
+    turn: Option<(Arc<Agent>, ChatRequest)>,
 }
 
 impl Operation for ChatTurn {
@@ -58,12 +57,12 @@ impl Operation for ChatTurn {
     }
 
     async fn run(mut self, call: &Call) -> Result<ChatResult, ToolError> {
-        let Some((agent, model, request)) = self.turn.take() else {
+        let Some((agent, request)) = self.turn.take() else {
             let reason = "a turn without an agent".to_owned();
             return Err(Problem::Fault { reason }.error());
         };
         // In a box, because it is large.
-        Box::pin(run(&agent, &*model, request, call)).await
+        Box::pin(run(&agent, request, call)).await
     }
 }
 
@@ -94,101 +93,137 @@ impl Agent {
         request: ChatRequest,
         person: &Actor,
     ) -> Result<ChatResult, ToolError> {
-        let model = self.model(request.model.as_deref())?;
         let operation = ChatTurn {
             session: request.session.clone(),
-            turn: Some((Arc::clone(self), model, request)),
+            turn: Some((Arc::clone(self), request)),
         };
         self.catalog.operate(operation, person).await
     }
 }
 
-async fn run(
-    agent: &Agent,
-    model: &dyn ChatModel,
-    request: ChatRequest,
-    call: &Call,
-) -> Result<ChatResult, ToolError> {
-    let ChatRequest {
-        session,
-        input,
-        history,
-        is_kept,
-        events,
-        cancel,
-        ..
-    } = request;
-    if let ChatInput::Prompt(prompt) = &input
-        && (prompt.trim().is_empty() || prompt.len() > MAX_PROMPT)
-    {
-        let reason = if prompt.len() > MAX_PROMPT {
-            format!("it is longer than {MAX_PROMPT} bytes")
-        } else {
-            "it is empty".to_owned()
-        };
-        return Err(
-            Problem::wrong_value("prompt", reason, "write what the agent should do").error(),
-        );
+async fn run(agent: &Agent, request: ChatRequest, call: &Call) -> Result<ChatResult, ToolError> {
+    check_length("prompt", MAX_PROMPT, "make it shorter", &request.input)?;
+    check_length(
+        "history",
+        MAX_HISTORY,
+        "leave out its beginning",
+        &request.history,
+    )?;
+    if matches!(&request.input, ChatInput::Prompt(prompt) if prompt.trim().is_empty()) {
+        let hint = "write what the agent should do";
+        return Err(Problem::wrong_value("prompt", "it is empty", hint).error());
     }
-    let length = serde_json::to_vec(&history).map_or(0, |history| history.len());
-    if length > MAX_HISTORY {
-        let reason = format!("it is longer than {MAX_HISTORY} bytes");
-        return Err(Problem::wrong_value("history", reason, "leave out its beginning").error());
-    }
-    let space = &call.space;
-    let writer = writer(call);
-    let mut store = match &session {
-        Some(id) => Store::open(space, id, &writer, input == ChatInput::Resume).await?,
-        None => Store::create(space, &writer, is_kept).await?,
-    };
-    let id = store.id().to_owned();
-    match (&input, store.session.is_open()) {
-        // The open turn waits for a model that didn't answer: the new prompt replaces it.
-        (ChatInput::Prompt(_), true) => store.add(EntryEvent::Interrupted).await?,
-        (ChatInput::Resume, false) => {
-            store.release().await?;
-            return Err(Problem::SessionIdle { id }.error());
-        }
-        _ => {}
-    }
-    if session.is_none() {
-        store
-            .add(EntryEvent::Started {
-                format: FORMAT,
-                forked_from: None,
-            })
-            .await?;
-        if !history.is_empty() {
-            store.add(EntryEvent::History { messages: history }).await?;
-        }
-    }
-    if let ChatInput::Prompt(text) = input {
-        let limits = agent.settings.limits;
-        store.add(EntryEvent::Prompt { text, limits }).await?;
-    }
-    store.note_state().await?;
-    events.session(&id);
-    let has_context = store.session.has_context();
-    let actor = Agent::actor(&call.actor, &id);
+    let (store, model) = session(agent, call, &request).await?;
+    let actor = Agent::actor(&call.actor, store.id());
     let mut turn = Turn {
         agent,
-        model,
+        model: &*model,
         call,
         actor,
-        events,
-        cancel,
+        events: Arc::clone(&request.events),
+        cancel: request.cancel.clone(),
         store,
     };
-    let span = span::agent(&id);
-    let ended = turn.run().instrument(span).await;
+    let ended = run_turn(&mut turn, request).await;
     let noted = turn.store.note_state().await;
-    let released = turn.store.release().await;
-    ended.and(noted)?;
-    released?;
+    let has_context = ended?;
+    noted?;
     let result = result(&turn.store, has_context).ok_or_else(|| Problem::Cancelled.error())?;
     if !result.end.has_answer() {
         let reason = result.reply;
         return Err(Problem::BudgetUsedUp { reason }.error());
     }
     Ok(result)
+}
+
+/// The session of a request, and the model that answers in it: the one that is asked for, or that of the session.
+async fn session(
+    agent: &Agent,
+    call: &Call,
+    request: &ChatRequest,
+) -> Result<(Store, Arc<dyn ChatModel>), ToolError> {
+    let asked = request.model.as_deref();
+    let Some(id) = &request.session else {
+        let model = agent.model(asked)?;
+        let project = request.project.clone();
+        let store = Store::create(call, project, request.is_kept).await?;
+        return Ok((store, model));
+    };
+    let store = Store::open_to_continue(&call.space, id).await?;
+    check_project(&store, request).await?;
+    let model = agent.model(asked.or(store.session.model()))?;
+    Ok((store, model))
+}
+
+/// Refuses to resume a turn in another project than it was started in: its open calls would be made there.
+async fn check_project(store: &Store, request: &ChatRequest) -> Result<(), ToolError> {
+    let info = store.info().await?;
+    match (info.project, &request.project) {
+        (Some(started), Some(here)) if request.input == ChatInput::Resume && started != *here => {
+            let reason = format!("its turn was started in {started}");
+            let hint = "resume it there";
+            Err(Problem::wrong_value("session", reason, hint).error())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a value that is too long for an entry of the log.
+fn check_length(
+    argument: &'static str,
+    limit: usize,
+    hint: &'static str,
+    value: &impl Serialize,
+) -> Result<(), ToolError> {
+    let length = serde_json::to_vec(value).map_or(0, |value| value.len());
+    if length > limit {
+        let reason = format!("it is longer than {limit} bytes of JSON");
+        return Err(Problem::wrong_value(argument, reason, hint).error());
+    }
+    Ok(())
+}
+
+/// Begins or continues a turn, and runs it to its end; true if there was a conversation before it.
+async fn run_turn(turn: &mut Turn<'_>, request: ChatRequest) -> Result<bool, ToolError> {
+    let store = &mut turn.store;
+    let id = store.id().to_owned();
+    match (&request.input, store.session.is_open()) {
+        // The open turn waits for a model that didn't answer: the new prompt replaces it.
+        (ChatInput::Prompt(_), true) if store.session.error().is_some() => {
+            store.add(EntryEvent::Interrupted).await?;
+        }
+        (ChatInput::Prompt(_), true) => return Err(Problem::SessionOpen { id }.error()),
+        (ChatInput::Resume, false) => return Err(Problem::SessionIdle { id }.error()),
+        _ => {}
+    }
+    if request.session.is_none() {
+        let (format, forked_from) = (FORMAT, None);
+        let started = EntryEvent::Started {
+            format,
+            forked_from,
+        };
+        store.add(started).await?;
+        if !request.history.is_empty() {
+            let messages = request.history;
+            store.add(EntryEvent::History { messages }).await?;
+        }
+    }
+    if let ChatInput::Prompt(text) = request.input {
+        let settings = &turn.agent.settings;
+        let catalog = &turn.agent.catalog;
+        let skills = catalog.listed_skills(&turn.actor, settings.skills_budget);
+        let prompt = EntryEvent::Prompt {
+            text,
+            limits: settings.limits,
+            skills: skills.await,
+        };
+        store.add(prompt).await?;
+    }
+    store.note_state().await?;
+    let session = store.id().to_owned();
+    turn.events.event(TurnEvent::Session(session));
+    let has_context = store.session.has_context();
+    let span = span::agent(store.id());
+    turn.run().instrument(span).await?;
+    Ok(has_context)
 }

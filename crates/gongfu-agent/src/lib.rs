@@ -6,13 +6,12 @@
 mod agent;
 mod calling;
 mod chat;
-mod event;
 mod log;
-mod mark;
 pub mod pipeline;
 mod prompt;
 mod replay;
 mod session;
+mod sink;
 mod span;
 mod store;
 mod surface;

@@ -1,16 +1,18 @@
-//! A log that has one writer at a time, and the record that lists it.
+//! Logs that have one writer at a time, and the records that list them.
 
 use std::marker::PhantomData;
+use std::time::Instant;
 
-use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
-use gongfu_hub::{Problem, ToolError};
+use gongfu_core::port::{LogHold, PortError, RecordKey, Space, read_record, update_record};
+use gongfu_core::skill::Digest;
+use gongfu_hub::{Call, Problem, ToolError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::mark;
-
 /// The most entries that are read of a log.
 const MAX_ENTRIES: usize = 100_000;
+/// The attempts to find a free id.
+const MAX_IDS: u32 = 16;
 
 /// The record of a log.
 pub(crate) trait LogInfo:
@@ -23,14 +25,14 @@ pub(crate) trait LogInfo:
     /// The name of the logs in an error.
     const NAME: &'static str;
 
-    /// The fields that every log has.
+    /// The fields that every record has.
     fn head(&mut self) -> LogHead<'_>;
 
     /// There is no such log.
     fn unknown(id: &str) -> ToolError;
 
-    /// Another writer has the log.
-    fn taken(id: &str) -> ToolError;
+    /// The log has a writer.
+    fn running(id: &str) -> ToolError;
 }
 
 /// The fields of a record that every log has.
@@ -40,18 +42,46 @@ pub(crate) struct LogHead<'a> {
     pub(crate) started: &'a mut String,
     /// The time of the last change of the record.
     pub(crate) updated: &'a mut String,
-    /// What writes the log now; empty for nothing.
-    pub(crate) writer: &'a mut String,
 }
 
-/// A log.
+/// A log that this writes.
 pub(crate) struct Log<I> {
+    keys: Keys<I>,
     space: Space,
+    /// Ends with the writer, however that ends.
+    _hold: LogHold,
+}
+
+/// The keys of a log.
+struct Keys<I> {
     id: String,
-    writer: String,
     record: RecordKey,
     log: RecordKey,
     info: PhantomData<I>,
+}
+
+/// An id for what a call starts: the date, the time, and digits that differ with each attempt.
+pub(crate) fn new_id(call: &Call, attempt: u32) -> String {
+    let now = call.space.now();
+    let text = now.to_string();
+    let digits: String = text.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (date, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
+    let salt = format!("{}/{}/{}/{attempt}", std::process::id(), call.id, now.0);
+    format!("{date}-{time}-{}", Digest::of(salt.as_bytes()).hex(6))
+}
+
+/// The milliseconds since a moment.
+pub(crate) fn milliseconds(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn fault(error: &dyn std::error::Error) -> ToolError {
+    let reason = error.to_string();
+    Problem::Fault { reason }.error()
+}
+
+fn broken<I: LogInfo>(error: PortError) -> ToolError {
+    Problem::broken(I::NAME, &error).error()
 }
 
 /// The records of all logs, the one with the latest change first.
@@ -71,45 +101,90 @@ pub(crate) async fn list<I: LogInfo>(space: &Space) -> Result<Vec<I>, ToolError>
     Ok(infos)
 }
 
-/// The lines of a log.
+/// The record of a log; an empty one where there is only the log.
+pub(crate) async fn info<I: LogInfo>(space: &Space, id: &str) -> Result<I, ToolError> {
+    let keys = Keys::<I>::of(id)?;
+    let info = read_record(space.records(), &keys.record).await;
+    info.map_err(broken::<I>)
+}
+
+/// The lines of a log; there is at least one.
 pub(crate) async fn lines<I: LogInfo>(space: &Space, id: &str) -> Result<Vec<Vec<u8>>, ToolError> {
-    Log::<I>::of(space, id, "")?.lines().await
+    let keys = Keys::<I>::of(id)?;
+    let lines = space.records().entries(&keys.log, MAX_ENTRIES).await;
+    let lines = lines.map_err(broken::<I>)?;
+    if lines.is_empty() {
+        return Err(I::unknown(id));
+    }
+    Ok(lines)
 }
 
-fn broken<I: LogInfo>(error: PortError) -> ToolError {
-    Problem::broken(I::NAME, &error).error()
+/// Returns true if something writes the log.
+pub(crate) async fn is_running<I: LogInfo>(space: &Space, id: &str) -> Result<bool, ToolError> {
+    let keys = Keys::<I>::of(id)?;
+    let hold = space.records().hold_log(&keys.log).await;
+    Ok(hold.map_err(broken::<I>)?.is_none())
 }
 
-impl<I: LogInfo> Log<I> {
-    fn of(space: &Space, id: &str, writer: &str) -> Result<Self, ToolError> {
+/// Removes a log and its record, unless something writes it.
+pub(crate) async fn remove<I: LogInfo>(space: &Space, id: &str) -> Result<(), ToolError> {
+    let keys = Keys::<I>::of(id)?;
+    let (records, key) = (space.records(), &keys.record);
+    if records.get(key).await.map_err(broken::<I>)?.is_none() {
+        lines::<I>(space, id).await?;
+    }
+    let _hold = keys.hold(space).await?;
+    records.remove_log(&keys.log).await.map_err(broken::<I>)?;
+    // The record last: what a crash leaves is listed, and can be removed again.
+    if let Some(record) = records.get(key).await.map_err(broken::<I>)? {
+        let removed = records.set(key, Some(record.version), None).await;
+        removed.map_err(broken::<I>)?;
+    }
+    Ok(())
+}
+
+impl<I: LogInfo> Keys<I> {
+    fn of(id: &str) -> Result<Self, ToolError> {
         if id.contains('/') {
             return Err(I::unknown(id));
         }
         let key = |kind: &str| RecordKey::new(format!("{kind}/{id}")).map_err(|_| I::unknown(id));
         Ok(Self {
-            space: space.clone(),
             id: id.to_owned(),
-            writer: writer.to_owned(),
             record: key(I::RECORDS)?,
             log: key(I::LOGS)?,
             info: PhantomData,
         })
     }
 
+    async fn hold(&self, space: &Space) -> Result<LogHold, ToolError> {
+        let hold = space.records().hold_log(&self.log).await;
+        hold.map_err(broken::<I>)?
+            .ok_or_else(|| I::running(&self.id))
+    }
+}
+
+impl<I: LogInfo> Log<I> {
     /// A new log under a free id, with this in its record.
-    pub(crate) async fn create(space: &Space, writer: &str, info: &I) -> Result<Self, ToolError> {
-        let now = space.now().to_string();
-        for attempt in 0..mark::MAX_IDS {
-            let log = Self::of(space, &mark::id(&now, writer, attempt), writer)?;
+    pub(crate) async fn create(call: &Call, info: &I) -> Result<Self, ToolError> {
+        let (space, now) = (&call.space, call.space.now().to_string());
+        for attempt in 0..MAX_IDS {
+            let keys = Keys::<I>::of(&new_id(call, attempt))?;
+            let hold = keys.hold(space).await?;
             let mut info = info.clone();
             let head = info.head();
-            head.id.clone_from(&log.id);
+            head.id.clone_from(&keys.id);
             head.started.clone_from(&now);
             head.updated.clone_from(&now);
-            writer.clone_into(head.writer);
             let value = serde_json::to_vec(&info).map_err(|error| fault(&error))?;
-            match space.records().set(&log.record, None, Some(&value)).await {
-                Ok(_) => return Ok(log),
+            match space.records().set(&keys.record, None, Some(&value)).await {
+                Ok(_) => {
+                    return Ok(Self {
+                        keys,
+                        space: space.clone(),
+                        _hold: hold,
+                    });
+                }
                 Err(PortError::Conflict(_)) => {}
                 Err(error) => return Err(broken::<I>(error)),
             }
@@ -118,105 +193,45 @@ impl<I: LogInfo> Log<I> {
         Err(Problem::Fault { reason }.error())
     }
 
-    /// An existing log, with this writer from now on; `None` where it has another one that isn't to be replaced. A
-    /// writer that is replaced adds nothing any more.
-    pub(crate) async fn open(
-        space: &Space,
-        id: &str,
-        writer: &str,
-        replaces_writer: bool,
-    ) -> Result<Option<Self>, ToolError> {
-        let log = Self::of(space, id, writer)?;
-        // Before it is claimed, so that an id without a log leaves no record.
-        log.lines().await?;
-        let claimed = update_record(log.space.records(), &log.record, |info: &mut I| {
-            let head = info.head();
-            let is_free = replaces_writer || head.writer.is_empty();
-            if is_free {
-                head.id.clone_from(&log.id);
-                head.writer.clone_from(&log.writer);
-            }
-            is_free
-        });
-        let is_claimed = claimed.await.map_err(broken::<I>)?;
-        Ok(is_claimed.then_some(log))
-    }
-
-    /// Removes a log and its record. Its writer adds nothing any more.
-    pub(crate) async fn remove(space: &Space, id: &str) -> Result<(), ToolError> {
-        let log = Self::of(space, id, "")?;
-        let (records, key) = (space.records(), &log.record);
-        if records.get(key).await.map_err(broken::<I>)?.is_none() {
-            log.lines().await?;
-        }
-        let freed = update_record(records, key, |info: &mut I| info.head().writer.clear());
-        freed.await.map_err(broken::<I>)?;
-        records.remove_log(&log.log).await.map_err(broken::<I>)?;
-        // The record last: what a crash leaves is listed, and can be removed again.
-        if let Some(record) = records.get(key).await.map_err(broken::<I>)? {
-            let removed = records.set(key, Some(record.version), None).await;
-            removed.map_err(broken::<I>)?;
-        }
-        Ok(())
+    /// An existing log, which has no other writer.
+    pub(crate) async fn open(space: &Space, id: &str) -> Result<Self, ToolError> {
+        // Before it is taken, so that an id without a log leaves nothing.
+        lines::<I>(space, id).await?;
+        let keys = Keys::<I>::of(id)?;
+        let hold = keys.hold(space).await?;
+        Ok(Self {
+            keys,
+            space: space.clone(),
+            _hold: hold,
+        })
     }
 
     /// The id.
     pub(crate) fn id(&self) -> &str {
-        &self.id
+        &self.keys.id
     }
 
-    /// The lines; there is at least one.
-    pub(crate) async fn lines(&self) -> Result<Vec<Vec<u8>>, ToolError> {
-        let lines = self.space.records().entries(&self.log, MAX_ENTRIES).await;
-        let lines = lines.map_err(broken::<I>)?;
-        if lines.is_empty() {
-            return Err(I::unknown(&self.id));
-        }
-        Ok(lines)
-    }
-
-    /// Changes the record, as long as this is the writer; answers the record.
+    /// Changes the record; answers the new one.
     pub(crate) async fn update(
         &self,
         change: impl Fn(&mut I) + Send + Sync,
     ) -> Result<I, ToolError> {
         let now = self.space.now().to_string();
-        let updated = update_record(self.space.records(), &self.record, |info: &mut I| {
-            if *info.head().writer == self.writer {
-                info.head().updated.clone_from(&now);
-                change(info);
-            }
+        let (records, key) = (self.space.records(), &self.keys.record);
+        let updated = update_record(records, key, |info: &mut I| {
+            let head = info.head();
+            head.id.clone_from(&self.keys.id);
+            head.updated.clone_from(&now);
+            change(info);
             info.clone()
         });
         updated.await.map_err(broken::<I>)
     }
 
-    /// Leaves the log to whatever wants to write it next.
-    pub(crate) async fn release(&self) -> Result<(), ToolError> {
-        let released = update_record(self.space.records(), &self.record, |info: &mut I| {
-            let LogHead { writer, .. } = info.head();
-            if *writer == self.writer {
-                writer.clear();
-            }
-        });
-        released.await.map_err(broken::<I>)
-    }
-
-    /// Adds an entry, as long as this is the writer.
+    /// Adds an entry.
     pub(crate) async fn add(&self, entry: &impl Serialize) -> Result<(), ToolError> {
         let line = serde_json::to_vec(entry).map_err(|error| fault(&error))?;
-        let records = self.space.records();
-        let read = read_record(records, &self.record).await;
-        let mut info: I = read.map_err(broken::<I>)?;
-        if *info.head().writer != self.writer {
-            return Err(I::taken(&self.id));
-        }
-        let appended = records.append(&self.log, &line).await;
+        let appended = self.space.records().append(&self.keys.log, &line).await;
         appended.map_err(broken::<I>)
     }
-}
-
-pub(crate) fn fault(error: &dyn std::error::Error) -> ToolError {
-    let reason = error.to_string();
-    Problem::Fault { reason }.error()
 }

@@ -11,12 +11,12 @@ mod step_tool;
 use std::sync::{Arc, OnceLock};
 
 use gongfu_core::account::Actor;
-use gongfu_core::pipeline::{Event, Outcome, Pipeline, Plan, Problem as Mistake, check};
-use gongfu_hub::call::{Asking, Elicitation};
+use gongfu_core::pipeline::{Pipeline, Plan, Problem as Mistake, check};
+use gongfu_hub::agent::{TaskEvents, TaskResult};
 use gongfu_hub::surface::{Operation, operation};
-use gongfu_hub::{Call, Catalog, Problem, Question, ToolError, ToolSpec};
+use gongfu_hub::{Call, Catalog, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -72,41 +72,6 @@ impl TaskRequest {
     }
 }
 
-/// The surface's end of a run. Must not block, except to ask a person.
-pub trait TaskEvents: Send + Sync {
-    /// The id of the run, before anything happens in it.
-    fn run(&self, _id: &str) {}
-
-    /// Something happened in the run, and is in its log.
-    fn event(&self, _event: &Event) {}
-
-    /// Something happens during the call of a step.
-    fn during(&self, _step: &str, _event: gongfu_hub::Event<'_>) {}
-
-    /// Asks the person about a call, and records the answer as that person's.
-    fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
-        Box::pin(std::future::ready(false))
-    }
-
-    /// Shows the person a question of another server.
-    fn elicit(&self, _question: Value) -> Elicitation<'_> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
-/// Events that nobody receives.
-impl TaskEvents for () {}
-
-/// The result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskResult {
-    /// The id of the run.
-    pub run: String,
-    /// The outcome.
-    #[serde(flatten)]
-    pub outcome: Outcome,
-}
-
 /// Runs a pipeline: steps that call tools, in the order of their dependencies.
 #[derive(Serialize, JsonSchema)]
 struct TaskRun {
@@ -154,7 +119,7 @@ impl Operation for TaskRunList {
     }
 }
 
-/// Removes a run with its log. One that still runs ends at its next event.
+/// Removes a run with its log, unless it is running.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TaskRunRemove {
     /// Its id.
@@ -171,7 +136,7 @@ impl Operation for TaskRunRemove {
     }
 
     async fn run(self, call: &Call) -> Result<(), ToolError> {
-        crate::log::Log::<RunInfo>::remove(&call.space, &self.run).await
+        crate::log::remove::<RunInfo>(&call.space, &self.run).await
     }
 }
 

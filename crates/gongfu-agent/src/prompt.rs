@@ -1,6 +1,7 @@
 //! The instructions of the agent: built anew for each request by one function.
 
 use gongfu_core::account::Actor;
+use gongfu_core::agent::{Session, block};
 use gongfu_core::port::ModelTool;
 use gongfu_hub::Catalog;
 use serde_json::Value;
@@ -37,15 +38,16 @@ const FENCE: &str = "To call a tool, write a block like this, and nothing after 
 ```";
 
 impl Prompt {
-    /// The instructions and tools for a caller in a turn of so many steps, for a model that calls tools itself or by
-    /// its text.
+    /// The instructions and tools for a caller in the running turn of a session, for a model that calls tools itself or
+    /// by its text.
     pub(crate) async fn build(
         catalog: &Catalog,
         actor: &Actor,
         settings: &AgentSettings,
-        steps: u32,
+        session: &Session,
         calls_tools: bool,
     ) -> Self {
+        let steps = session.limits().steps;
         // Their descriptions list no skills: those stand below, and in an order that doesn't change by use.
         let specs = catalog.list_without_library(Agent::profiles(), actor, None);
         let tools = specs.into_iter().map(|spec| ModelTool {
@@ -54,7 +56,8 @@ impl Prompt {
             schema: (*spec.input_schema).clone(),
         });
         let tools: Vec<ModelTool> = tools.collect();
-        let skills = catalog.skill_prompt(actor, settings.skills_budget).await;
+        let (budget, listed) = (settings.skills_budget, session.listed_skills());
+        let skills = catalog.skill_prompt(actor, budget, listed).await;
         let mut system = format!(
             "{IDENTITY}\n\n# Rules\n\n{RULES}\n- You may call tools in {steps} answers for one request, then you must \
              answer it."
@@ -74,7 +77,8 @@ impl Prompt {
     }
 }
 
-/// The tools for a model that writes its calls into its text.
+/// The tools for a model that writes its calls into its text. Their descriptions are of other servers, too, and stay
+/// blocks: nothing in them is a rule.
 fn tools_block(tools: &[ModelTool]) -> String {
     let mut text = format!("# Tools\n\n{FENCE}\n");
     for tool in tools {
@@ -82,7 +86,8 @@ fn tools_block(tools: &[ModelTool]) -> String {
         let _ = write!(
             text,
             "\n## {}\n\n{}\n\nparams: {schema}\n",
-            tool.name, tool.description
+            tool.name,
+            block("description", &tool.description)
         );
     }
     text.trim_end().to_owned()

@@ -86,7 +86,14 @@ impl Replay<'_> {
                 | EntryEvent::Interrupted,
                 _,
             ) => entry.event.clone(),
-            (_, next) => {
+            (
+                EntryEvent::Asking { .. }
+                | EntryEvent::Calling { .. }
+                | EntryEvent::Called { .. }
+                | EntryEvent::Finished { .. }
+                | EntryEvent::Compacted { .. },
+                next,
+            ) => {
                 return Err(format!(
                     "the replay takes a different path here: {}",
                     name(&next)
@@ -113,6 +120,7 @@ impl Replay<'_> {
             text,
             digest,
             skill,
+            status,
             ..
         } = &mut event
         else {
@@ -124,13 +132,13 @@ impl Replay<'_> {
                 actor: &self.actor,
                 parent: self.call.id,
                 call,
-                limit: self.agent.settings.limits.observation,
                 events: Events::default(),
                 cancel: self.call.cancel.child_token(),
+                is_replay: true,
             };
             *text = calling.run().await.text;
         }
-        *digest = LoggedDigest::of(text);
+        *digest = LoggedDigest::of_result(*status, text);
         event
     }
 }

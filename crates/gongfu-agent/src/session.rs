@@ -12,8 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::Agent;
-use crate::log::{self, Log};
-use crate::mark::writer;
+use crate::log;
 use crate::replay::Replay;
 use crate::store::{self, Store};
 
@@ -31,7 +30,13 @@ impl Operation for SessionList {
     }
 
     async fn run(self, call: &Call) -> Result<Vec<SessionInfo>, ToolError> {
-        log::list(&call.space).await
+        let mut all: Vec<SessionInfo> = log::list(&call.space).await?;
+        // One that ended before its first entry, or whose fork wasn't finished.
+        all.retain(|info| info.turns > 0 || info.forked_from.is_some());
+        for info in all.iter_mut().filter(|info| info.is_open) {
+            info.is_running = log::is_running::<SessionInfo>(&call.space, &info.id).await?;
+        }
+        Ok(all)
     }
 }
 
@@ -88,24 +93,30 @@ impl Operation for SessionFork {
             let hint = format!("pass a number from 1 to {total}");
             return Err(Problem::wrong_value("at", reason, hint).error());
         }
-        let mut store = Store::create(&call.space, &writer(call), true).await?;
-        for entry in entries.into_iter().take(at) {
-            let event = match entry.event {
+        // A log that can't be continued can't be the beginning of another one.
+        let entries = entries.get(..at).unwrap_or_default();
+        store::session(&self.id, entries)?;
+        let of: SessionInfo = log::info(&call.space, &self.id).await?;
+        let mut store = Store::create(call, of.project, true).await?;
+        for entry in entries {
+            let event = match entry.event.clone() {
                 EntryEvent::Started { .. } => EntryEvent::Started {
                     format: FORMAT,
                     forked_from: Some(self.id.clone()),
                 },
                 event => event,
             };
-            store.add_entry(&Entry { event, ..entry }).await?;
+            let entry = Entry {
+                event,
+                ..entry.clone()
+            };
+            store.add_entry(&entry).await?;
         }
-        let info = store.note_state().await?;
-        store.release().await?;
-        Ok(info)
+        store.note_state().await
     }
 }
 
-/// Removes a session with its log. A turn that runs in it ends at its next entry.
+/// Removes a session with its log, unless a turn runs in it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SessionRemove {
     /// Its id.
@@ -122,7 +133,7 @@ impl Operation for SessionRemove {
     }
 
     async fn run(self, call: &Call) -> Result<(), ToolError> {
-        Log::<SessionInfo>::remove(&call.space, &self.id).await
+        log::remove::<SessionInfo>(&call.space, &self.id).await
     }
 }
 
@@ -145,10 +156,8 @@ impl Operation for SessionCompact {
     }
 
     async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
-        let mut store = Store::open(&call.space, &self.id, &writer(call), false).await?;
-        let compacted = compact(&mut store).await;
-        store.release().await?;
-        compacted
+        let mut store = Store::open_to_continue(&call.space, &self.id).await?;
+        compact(&mut store).await
     }
 }
 
@@ -193,13 +202,12 @@ impl Operation for SessionStop {
     }
 
     async fn run(self, call: &Call) -> Result<bool, ToolError> {
-        let mut store = Store::open(&call.space, &self.id, &writer(call), true).await?;
+        let mut store = Store::open(&call.space, &self.id).await?;
         let is_open = store.session.is_open();
         if is_open {
             store.add(EntryEvent::Interrupted).await?;
             store.note_state().await?;
         }
-        store.release().await?;
         Ok(is_open)
     }
 }

@@ -3,7 +3,7 @@
 //! They carry names, counts and ids; no prompt, argument or result.
 
 use gongfu_core::agent::{CallStatus, PlannedCall};
-use gongfu_core::port::{ModelAnswer, ModelError};
+use gongfu_core::port::{ModelAnswer, ModelError, StopReason};
 use tracing::Span;
 use tracing::field::{Empty, debug};
 
@@ -41,7 +41,15 @@ pub(crate) fn chat(name: &str) -> Span {
 pub(crate) fn answered(span: &Span, answer: &Result<ModelAnswer, ModelError>) {
     match answer {
         Ok(answer) => {
-            span.record("gen_ai.response.finish_reasons", debug(answer.stop));
+            let reason = match answer.stop {
+                StopReason::End => "stop",
+                StopReason::Calls => "tool_call",
+                StopReason::Length => "length",
+                StopReason::Filter => "content_filter",
+            };
+            // A field of a span is no list: the exporter writes this one as JSON.
+            let reasons = format!("[\"{reason}\"]");
+            span.record("gen_ai.response.finish_reasons", reasons);
             span.record("gen_ai.usage.input_tokens", answer.usage.input);
             span.record("gen_ai.usage.output_tokens", answer.usage.output);
         }

@@ -4,12 +4,11 @@ use gongfu_core::agent::{Entry, EntryEvent, Session};
 use gongfu_core::port::Space;
 use gongfu_core::text::clipped;
 use gongfu_hub::agent::SessionInfo;
-use gongfu_hub::{Problem, ToolError};
+use gongfu_hub::{Call, Problem, ToolError};
 
 use crate::log::{self, Log, LogHead, LogInfo};
-use crate::mark;
 
-/// The longest log that is continued, in bytes: of longer ones the store may drop the beginning.
+/// The longest log that is continued, in bytes: of longer ones the records may drop the beginning.
 const MAX_LOG: usize = 24 * 1024 * 1024;
 /// The characters of a title.
 const MAX_TITLE: usize = 80;
@@ -24,7 +23,6 @@ impl LogInfo for SessionInfo {
             id: &mut self.id,
             started: &mut self.started,
             updated: &mut self.updated,
-            writer: &mut self.writer,
         }
     }
 
@@ -32,8 +30,8 @@ impl LogInfo for SessionInfo {
         Problem::SessionUnknown { id: id.to_owned() }.error()
     }
 
-    fn taken(id: &str) -> ToolError {
-        Problem::SessionTaken { id: id.to_owned() }.error()
+    fn running(id: &str) -> ToolError {
+        Problem::SessionRunning { id: id.to_owned() }.error()
     }
 }
 
@@ -44,24 +42,26 @@ pub(crate) struct Store {
     /// `None` for a session that isn't kept.
     log: Option<Log<SessionInfo>>,
     pub(crate) session: Session,
+    /// True if an entry of the state isn't in the log: the record stays as it is.
+    is_ahead: bool,
 }
 
-/// The entries of a session's log. A line that a crash cut short is left out: the entry was written again after it, or
-/// its number is missing, which the session notices.
-pub(crate) async fn entries(space: &Space, id: &str) -> Result<Vec<Entry>, ToolError> {
+/// The entries of a session's log, and its length in bytes. A line that a crash cut short is left out: the entry was
+/// written again after it, or its number is missing, which the session notices.
+async fn read(space: &Space, id: &str) -> Result<(Vec<Entry>, usize), ToolError> {
     let lines = log::lines::<SessionInfo>(space, id).await?;
-    let bytes = lines.iter().map(Vec::len).sum::<usize>();
-    if bytes > MAX_LOG {
-        let reason = "its log has reached the size limit";
-        return Err(invalid(id, reason));
-    }
     let entries = lines.iter();
     let entries = entries.filter_map(|line| serde_json::from_slice(line).ok());
     let entries: Vec<Entry> = entries.collect();
     if entries.is_empty() {
         return Err(invalid(id, "its log can't be read"));
     }
-    Ok(entries)
+    Ok((entries, lines.iter().map(Vec::len).sum()))
+}
+
+/// The entries of a session's log.
+pub(crate) async fn entries(space: &Space, id: &str) -> Result<Vec<Entry>, ToolError> {
+    Ok(read(space, id).await?.0)
 }
 
 /// The state of a session after these entries.
@@ -75,55 +75,56 @@ fn invalid(id: &str, reason: impl Into<String>) -> ToolError {
 }
 
 impl Store {
-    /// A new session; one that isn't kept leaves no log.
+    /// A new session of a project; one that isn't kept leaves no log.
     pub(crate) async fn create(
-        space: &Space,
-        writer: &str,
+        call: &Call,
+        project: Option<String>,
         is_kept: bool,
     ) -> Result<Self, ToolError> {
         let log = if is_kept {
-            Some(Log::create(space, writer, &SessionInfo::default()).await?)
+            let info = SessionInfo {
+                project,
+                ..SessionInfo::default()
+            };
+            Some(Log::create(call, &info).await?)
         } else {
             None
         };
-        let id = log.as_ref().map_or_else(
-            || mark::id(&space.now().to_string(), writer, 0),
-            |log| log.id().to_owned(),
-        );
+        let id = log.as_ref().map(|log| log.id().to_owned());
         Ok(Self {
-            space: space.clone(),
-            id,
+            space: call.space.clone(),
+            id: id.unwrap_or_else(|| log::new_id(call, 0)),
             log,
             session: Session::default(),
+            is_ahead: false,
         })
     }
 
-    /// An existing session, which this turn writes from now on. What wrote it until now ends at its next entry where it
-    /// is taken over; else it must be at its end.
-    pub(crate) async fn open(
-        space: &Space,
-        id: &str,
-        writer: &str,
-        takes_over: bool,
-    ) -> Result<Self, ToolError> {
-        let Some(log) = Log::open(space, id, writer, takes_over).await? else {
-            let id = id.to_owned();
-            return Err(Problem::SessionOpen { id }.error());
-        };
-        // Read after the claim: whatever had it before adds nothing any more.
-        let read = entries(space, id).await;
-        match read.and_then(|entries| session(id, &entries)) {
-            Ok(session) => Ok(Self {
-                space: space.clone(),
-                id: id.to_owned(),
-                log: Some(log),
-                session,
-            }),
-            Err(error) => {
-                log.release().await?;
-                Err(error)
-            }
+    /// An existing session that nothing else writes.
+    pub(crate) async fn open(space: &Space, id: &str) -> Result<Self, ToolError> {
+        let log = Log::open(space, id).await?;
+        let entries = entries(space, id).await?;
+        Ok(Self {
+            space: space.clone(),
+            id: id.to_owned(),
+            log: Some(log),
+            session: session(id, &entries)?,
+            is_ahead: false,
+        })
+    }
+
+    /// The same, unless its log is too long to be continued.
+    pub(crate) async fn open_to_continue(space: &Space, id: &str) -> Result<Self, ToolError> {
+        let store = Self::open(space, id).await?;
+        if read(space, id).await?.1 > MAX_LOG {
+            return Err(invalid(id, "its log has reached the size limit"));
         }
+        Ok(store)
+    }
+
+    /// The record of the session.
+    pub(crate) async fn info(&self) -> Result<SessionInfo, ToolError> {
+        log::info(&self.space, &self.id).await
     }
 
     /// The id of the session.
@@ -131,15 +132,7 @@ impl Store {
         &self.id
     }
 
-    /// Leaves the session to whatever wants to write it next.
-    pub(crate) async fn release(&self) -> Result<(), ToolError> {
-        match &self.log {
-            Some(log) => log.release().await,
-            None => Ok(()),
-        }
-    }
-
-    /// Brings the record of the session up to date, as long as this turn is its writer; answers the record.
+    /// Brings the record of the session up to date; answers it.
     pub(crate) async fn note_state(&self) -> Result<SessionInfo, ToolError> {
         let session = &self.session;
         let title = session.turns().first().map_or("", |turn| &turn.prompt);
@@ -153,12 +146,12 @@ impl Store {
             info.forked_from = session.forked_from().map(str::to_owned);
         };
         match &self.log {
-            Some(log) => log.update(change).await,
-            None => Ok(SessionInfo::default()),
+            Some(log) if !self.is_ahead => log.update(change).await,
+            _ => Ok(SessionInfo::default()),
         }
     }
 
-    /// Adds an entry to the log, then to the state.
+    /// Adds an entry to the state and to the log.
     pub(crate) async fn add(&mut self, event: EntryEvent) -> Result<(), ToolError> {
         let entry = Entry {
             n: self.session.next_entry(),
@@ -172,9 +165,11 @@ impl Store {
     pub(crate) async fn add_entry(&mut self, entry: &Entry) -> Result<(), ToolError> {
         let applied = self.session.apply(entry);
         applied.map_err(|error| invalid(&self.id, error.to_string()))?;
-        match &self.log {
-            Some(log) => log.add(entry).await,
-            None => Ok(()),
+        if let Some(log) = &self.log {
+            self.is_ahead = true;
+            log.add(entry).await?;
+            self.is_ahead = false;
         }
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use gongfu_core::agent::Entry;
 use gongfu_core::capability::Safety;
 use gongfu_core::port::{
     ChatModel, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind, ModelEvents,
-    ModelRequest, PendingAnswer, RecordKey, Records as _, StopReason, Usage,
+    ModelRequest, PendingAnswer, Price, RecordKey, Records as _, StopReason, Usage,
 };
 use gongfu_hub::{Catalog, Quota, ToolError};
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
@@ -33,6 +33,7 @@ struct ScriptModel {
     script: Script,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
     calls_tools: bool,
+    price: Option<Price>,
 }
 
 impl ScriptModel {
@@ -43,6 +44,7 @@ impl ScriptModel {
             script: Arc::new(script),
             requests: Arc::default(),
             calls_tools: true,
+            price: None,
         }
     }
 
@@ -65,6 +67,10 @@ impl ChatModel for ScriptModel {
         self.calls_tools
     }
 
+    fn price(&self) -> Option<Price> {
+        self.price
+    }
+
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -80,7 +86,7 @@ impl ChatModel for ScriptModel {
 impl Models for ScriptModel {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
         match name {
-            None => Ok(Arc::new(self.clone())),
+            None | Some("test/scripted" | "test/silent") => Ok(Arc::new(self.clone())),
             Some(name) => Err(ModelError::new(
                 ModelErrorKind::NotConfigured,
                 format!("there is no provider `{name}`"),
@@ -100,6 +106,7 @@ fn say(text: &str) -> ModelAnswer {
             input: 10,
             cached: 0,
             output: 2,
+            cost: 0,
         },
         ..ModelAnswer::default()
     }

@@ -7,10 +7,13 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{
-    CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, with_unique_ids,
+    CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, as_logged,
+    capped,
 };
-use gongfu_core::port::{ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Usage};
-use gongfu_hub::agent::AgentEvents;
+use gongfu_core::port::{
+    ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Price, Usage,
+};
+use gongfu_hub::agent::{AgentEvents, CallEvents, TurnEvent};
 use gongfu_hub::{Call, Events, Problem, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -18,9 +21,9 @@ use tracing::Instrument as _;
 
 use crate::agent::Agent;
 use crate::calling::{CallEnd, Calling};
-use crate::event::{OfCall, OfModel};
-use crate::mark::milliseconds;
+use crate::log::milliseconds;
 use crate::prompt::Prompt;
+use crate::sink::{CallSink, ModelSink};
 use crate::span;
 use crate::store::Store;
 
@@ -45,7 +48,7 @@ impl Turn<'_> {
                 Effect::Wait => return Ok(()),
                 Effect::Compact(event) => {
                     self.store.add(event).await?;
-                    self.events.compacted();
+                    self.events.event(TurnEvent::Compacted);
                 }
                 Effect::Finish(event) => self.store.add(event).await?,
                 Effect::Ask { last } => self.ask(last).await?,
@@ -66,7 +69,7 @@ impl Turn<'_> {
         let asking = Session::asking(self.model.name(), &request, last);
         self.store.add(asking).await?;
         let started = Instant::now();
-        let events = OfModel(&*self.events);
+        let events = ModelSink(&*self.events);
         let span = span::chat(self.model.name());
         let asking = self.model.ask(&request, &events).instrument(span.clone());
         let answered = tokio::select! {
@@ -76,17 +79,15 @@ impl Turn<'_> {
         span::answered(&span, &answered);
         match answered {
             Ok(answer) => {
-                let answer = counted(
-                    with_unique_ids(answer, self.store.session.next_entry()),
-                    &request,
-                );
+                let answer = as_logged(answer, self.store.session.next_entry());
+                let answer = counted(answer, &request, self.model.price());
                 let answered = EntryEvent::Answered {
                     digest: LoggedDigest::of_json(&answer),
                     answer,
                     duration_ms: milliseconds(started),
                 };
                 self.store.add(answered).await?;
-                self.events.answered();
+                self.events.event(TurnEvent::Answered);
                 Ok(())
             }
             Err(error) => {
@@ -99,7 +100,7 @@ impl Turn<'_> {
                     && let Some(summary) = self.store.session.compaction()
                 {
                     self.store.add(summary).await?;
-                    self.events.compacted();
+                    self.events.event(TurnEvent::Compacted);
                     return Ok(());
                 }
                 let model = self.model.name().to_owned();
@@ -115,25 +116,25 @@ impl Turn<'_> {
                 .add(calling(self.agent, &self.actor, call))
                 .await?;
         }
-        let limit = self.store.session.limits().observation;
-        let running: FuturesUnordered<_> = calls
+        let mut running: FuturesUnordered<_> = calls
             .iter()
             .map(|call| {
-                self.events.calling(call);
-                let sink = OfCall {
-                    id: call.id.clone(),
-                    events: Arc::clone(&self.events),
+                self.events.event(TurnEvent::Calling(call.clone()));
+                let events = Arc::clone(&self.events);
+                let sink = CallSink {
+                    call: call.id.clone(),
+                    events: events as Arc<dyn CallEvents>,
                 };
                 let calling = Calling {
                     catalog: &self.agent.catalog,
                     actor: &self.actor,
                     parent: self.call.id,
                     call,
-                    limit,
                     events: Events::new(Arc::new(sink)),
                     cancel: self.cancel.child_token(),
+                    is_replay: false,
                 };
-                let span = span::tool(call, calling.loaded_skill());
+                let span = span::tool(call, calling.loaded_skill().as_deref());
                 async move {
                     let started = Instant::now();
                     let called = calling.run().instrument(span.clone()).await;
@@ -142,7 +143,6 @@ impl Turn<'_> {
                 }
             })
             .collect();
-        let mut running = running;
         let (store, events, cancel) = (&mut self.store, &self.events, &self.cancel);
         loop {
             let ended = tokio::select! {
@@ -168,8 +168,8 @@ impl Turn<'_> {
     }
 }
 
-/// Estimates the tokens of an answer if the provider doesn't report them.
-fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
+/// Adds the cost of an answer, and estimates its tokens if the provider doesn't report them.
+fn counted(mut answer: ModelAnswer, request: &ModelRequest, price: Option<Price>) -> ModelAnswer {
     const BYTES_PER_TOKEN: u64 = 4;
     if answer.usage.total() == 0 {
         let tokens = |bytes: usize| {
@@ -182,8 +182,10 @@ fn counted(mut answer: ModelAnswer, request: &ModelRequest) -> ModelAnswer {
             input: tokens(sent),
             cached: 0,
             output: tokens(answer.text.len()),
+            cost: 0,
         };
     }
+    answer.usage.cost = price.map_or(0, |price| price.cost(answer.usage));
     answer
 }
 
@@ -212,22 +214,27 @@ async fn note(
         text,
         skill,
     } = called;
-    let record = CallRecord {
-        call: call.clone(),
-        status,
-        result: text.clone(),
-        duration_ms,
+    // Instructions are never cut.
+    let seen = match skill {
+        Some(_) => text.clone(),
+        None => capped(&text, store.session.limits().observation),
     };
     let ended = EntryEvent::Called {
         id: call.id.clone(),
         status,
-        digest: LoggedDigest::of(&text),
-        text: text.clone(),
+        digest: LoggedDigest::of_result(status, &seen),
+        text: seen,
         skill,
         duration_ms,
     };
+    let record = CallRecord {
+        call: call.clone(),
+        status,
+        result: text,
+        duration_ms,
+    };
     store.add(ended).await?;
-    events.called(&record, &text);
+    events.event(TurnEvent::Called(record));
     Ok(())
 }
 
@@ -239,8 +246,8 @@ pub(crate) async fn request(
     calls_tools: bool,
     last: bool,
 ) -> ModelRequest {
-    let steps = session.limits().steps;
-    let prompt = Prompt::build(&agent.catalog, actor, &agent.settings, steps, calls_tools).await;
+    let settings = &agent.settings;
+    let prompt = Prompt::build(&agent.catalog, actor, settings, session, calls_tools).await;
     ModelRequest {
         max_tokens: agent.settings.max_tokens,
         temperature: agent.settings.temperature,

@@ -15,7 +15,7 @@ mod session;
 
 pub use entry::{CallStatus, End, Entry, EntryEvent, FORMAT, LoggedDigest};
 pub use limits::AgentLimits;
-pub use observation::capped;
-pub use plan::{PlannedCall, with_unique_ids};
+pub use observation::{block, capped};
+pub use plan::{PlannedCall, as_logged};
 pub use record::{CallRecord, TurnRecord};
-pub use session::{Effect, Session, SessionError};
+pub use session::{Effect, MAX_TRACED, Session, SessionError};

@@ -89,6 +89,9 @@ pub struct AuditEntry {
     /// The call that caused this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u64>,
+    /// True for a call that a replay made again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replay: bool,
     /// `begin` before a change or a run, `end` after every call.
     pub phase: Phase,
     /// The name of the tool or operation.

@@ -30,6 +30,7 @@ pub struct Outcomes {
 struct Event {
     at: String,
     phase: String,
+    replay: bool,
     tool: String,
     outcome: String,
     skill: Option<String>,
@@ -50,7 +51,7 @@ pub fn ledger<'a>(
         let Ok(event) = serde_json::from_slice::<Event>(line) else {
             continue;
         };
-        if event.phase != "end" {
+        if event.phase != "end" || event.replay {
             continue;
         }
         let at = event.at;
@@ -92,6 +93,7 @@ mod tests {
             r#"{"at":"5","phase":"end","tool":"skill_run","outcome":"ok","skill":"lib/a","command":"x","ended":"exit 0"}"#,
             r#"{"at":"6","phase":"end","tool":"skill_run","outcome":"ok","skill":"lib/a","command":"x","ended":"exit 2"}"#,
             r#"{"at":"7","phase":"end","tool":"skill_run","outcome":"APPROVAL_REQUIRED","skill":"lib/a","command":"x"}"#,
+            r#"{"at":"8","phase":"end","replay":true,"tool":"skill_load","outcome":"ok","skill":"lib/a"}"#,
             "{",
             "[]",
         ];

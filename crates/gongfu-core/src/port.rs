@@ -13,6 +13,7 @@ mod identity_provider;
 mod limited;
 mod locks;
 mod log_chain;
+mod log_hold;
 mod model;
 mod records;
 mod sandbox;
@@ -20,6 +21,7 @@ mod servers;
 mod skills;
 mod space;
 mod time;
+mod usage;
 
 use std::any::Any;
 use std::future::Future;
@@ -37,9 +39,10 @@ pub use identity_provider::{IdentityProvider, ProviderPerson, ProviderRequest};
 pub use limited::SkillReach;
 pub use locks::Locks;
 pub use log_chain::{ChainBreak, ChainEntry, ChainHead, LogChain};
+pub use log_hold::{LogHold, LogHolds};
 pub use model::{
     ChatModel, MAX_ANSWER, Message, ModelAnswer, ModelCall, ModelError, ModelErrorKind,
-    ModelEvents, ModelRequest, ModelRetry, ModelTool, PendingAnswer, StopReason, Usage,
+    ModelEvents, ModelRequest, ModelRetry, ModelTool, PendingAnswer, StopReason,
 };
 pub use records::{
     LogEntry, MAX_ENTRY, MAX_VALUE, Record, RecordChange, RecordKey, RecordKeyError, Records,
@@ -55,6 +58,7 @@ pub use servers::{
 pub use skills::{FileEdit, Materialize, SkillSearch, SkillStore, TextIndex};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};
 pub use time::{Clock, Timestamp};
+pub use usage::{Price, Usage};
 
 /// An answer that may take a while.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;

@@ -6,11 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{AgentLimits, CallRecord, CallStatus, End, Entry, PlannedCall, Session};
-use gongfu_core::port::{Message, ModelRetry, Usage};
-use schemars::JsonSchema;
+use gongfu_core::agent::{
+    AgentLimits, CallRecord, CallStatus, End, Entry, MAX_TRACED, PlannedCall, Session,
+};
+use gongfu_core::pipeline;
+use gongfu_core::port::{Message, Usage};
+use gongfu_core::text::clipped;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Asking, Elicitation, Event, Question};
@@ -21,8 +26,8 @@ pub trait ChatAgent: Send + Sync {
     /// Runs a turn of a chat to its end.
     fn chat(self: Arc<Self>, request: ChatRequest, person: &Actor) -> Answer<'_, ChatResult>;
 
-    /// Runs a pipeline to its end, and answers its outcome with the id of the run.
-    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, Value>;
+    /// Runs a pipeline to its end, or the rest of a run.
+    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, TaskResult>;
 
     /// The sessions of a person, the one with the latest turn first.
     fn sessions<'a>(&'a self, person: &'a Actor) -> Answer<'a, Vec<SessionInfo>>;
@@ -41,43 +46,73 @@ pub trait ChatAgent: Send + Sync {
 }
 
 /// A run of a pipeline that is asked for.
-#[derive(Debug, Clone)]
 pub struct TaskSpec {
-    /// The name of a pipeline that comes with gongfu.
-    pub name: Option<String>,
-    /// The definition of another one.
-    pub pipeline: Option<Value>,
-    /// The input.
-    pub params: Value,
+    /// The run.
+    pub input: TaskChoice,
+    /// Receives what happens.
+    pub events: Arc<dyn TaskEvents>,
     /// Cancels the run.
     pub cancel: CancellationToken,
 }
 
-/// The surface's end of a turn. Must not block, except to ask a person.
-pub trait AgentEvents: Send + Sync {
-    /// The id of the session, before anything happens in it.
-    fn session(&self, _id: &str) {}
+/// The run that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskChoice {
+    /// One of a pipeline that comes with gongfu, with this input.
+    Named(String, Value),
+    /// One of this definition, with this input.
+    Defined(Value, Value),
+    /// The rest of the run with this id, which was interrupted, cancelled, or failed.
+    Resume(String),
+}
 
-    /// A piece of the model's answer arrived.
-    fn text(&self, _piece: &str) {}
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TaskResult {
+    /// The id of the run.
+    pub run: String,
+    /// The outcome.
+    #[serde(flatten)]
+    #[schemars(schema_with = "outcome_schema")]
+    pub outcome: pipeline::Outcome,
+}
 
-    /// The model is asked again: the pieces of its answer so far are void.
-    fn retry(&self, _retry: &ModelRetry<'_>) {}
+/// The schema of an outcome.
+fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "success": {
+                "type": "boolean",
+                "description": "True if no step failed that ends the run.",
+            },
+            "pipelineId": { "type": "string", "description": "The name of the pipeline." },
+            "outputs": {
+                "type": "object",
+                "description": "The outputs of the steps, by name.",
+            },
+            "trace": {
+                "type": "array",
+                "items": { "type": "object" },
+                "description": "The steps by layer: `step`, `status`, `durationMs`, `attempt`.",
+            },
+            "durationMs": {
+                "type": "integer",
+                "description": "The duration, in milliseconds.",
+            },
+            "error": {
+                "type": "string",
+                "description": "The reason why the run failed.",
+            },
+        },
+        "required": ["success", "pipelineId", "outputs", "trace", "durationMs"],
+    })
+}
 
-    /// The model's answer is whole.
-    fn answered(&self) {}
-
-    /// A tool is called.
-    fn calling(&self, _call: &PlannedCall) {}
-
-    /// Something happens during a call.
+/// The surface's end of calls. Must not block, except to ask a person.
+pub trait CallEvents: Send + Sync {
+    /// Something happens during a call, which is named by its id, or by its step in a pipeline.
     fn during(&self, _call: &str, _event: Event<'_>) {}
-
-    /// A call ended; the text is its result as the model sees it.
-    fn called(&self, _record: &CallRecord, _text: &str) {}
-
-    /// The first messages were summarised.
-    fn compacted(&self) {}
 
     /// Asks the person about a call, and records the answer as that person's; see [`EventSink::ask`](crate::EventSink::ask).
     fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
@@ -90,11 +125,127 @@ pub trait AgentEvents: Send + Sync {
     }
 }
 
+/// The surface's end of a turn.
+pub trait AgentEvents: CallEvents {
+    /// Receives what happens, in order.
+    fn event(&self, _event: TurnEvent) {}
+}
+
+/// The surface's end of a run of a pipeline.
+pub trait TaskEvents: CallEvents {
+    /// Receives what happens, in order.
+    fn event(&self, _event: TaskEvent) {}
+}
+
+impl CallEvents for () {}
+
 /// Events that nobody receives.
 impl AgentEvents for () {}
 
+/// Events that nobody receives.
+impl TaskEvents for () {}
+
+impl<E: Send> CallEvents for UnboundedSender<E> {}
+
+/// Events are dropped once nobody receives them.
+impl AgentEvents for UnboundedSender<TurnEvent> {
+    fn event(&self, event: TurnEvent) {
+        let _ = self.send(event);
+    }
+}
+
+/// Events are dropped once nobody receives them.
+impl TaskEvents for UnboundedSender<TaskEvent> {
+    fn event(&self, event: TaskEvent) {
+        let _ = self.send(event);
+    }
+}
+
+/// Something that happens in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// The id of the session, before anything happens in it.
+    Session(String),
+    /// A piece of the model's answer.
+    Text(String),
+    /// The model is asked again: the pieces of its answer so far are void.
+    Retry {
+        /// The number of the next attempt.
+        attempt: u32,
+        /// The wait before it, in milliseconds.
+        wait_ms: u64,
+        /// The failure of the last one.
+        message: String,
+    },
+    /// The model's answer is whole.
+    Answered,
+    /// A tool is called.
+    Calling(PlannedCall),
+    /// A call ended; its result is whole.
+    Called(CallRecord),
+    /// The first messages were summarised.
+    Compacted,
+}
+
+impl TurnEvent {
+    /// The name and the data of the event for programs; `None` for one that isn't for them.
+    pub fn json(&self) -> Option<(&'static str, Value)> {
+        Some(match self {
+            Self::Session(id) => ("session", json!({ "session": id })),
+            Self::Text(piece) => ("text", json!({ "piece": piece })),
+            Self::Retry {
+                attempt,
+                wait_ms,
+                message,
+            } => (
+                "retry",
+                json!({ "attempt": attempt, "wait_ms": wait_ms, "message": message }),
+            ),
+            Self::Calling(call) => (
+                "call",
+                json!({ "id": call.id, "tool": call.tool, "params": call.params }),
+            ),
+            Self::Called(record) => (
+                "result",
+                json!({
+                    "id": record.call.id,
+                    "tool": record.call.tool,
+                    "status": record.status,
+                    "duration_ms": record.duration_ms,
+                    "result": clipped(&record.result, MAX_TRACED, ' '),
+                }),
+            ),
+            Self::Answered | Self::Compacted => return None,
+        })
+    }
+}
+
+/// Something that happens in a run of a pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskEvent {
+    /// The id of the run, before anything happens in it.
+    Run(String),
+    /// An event that is in the log of the run.
+    Logged(pipeline::Event),
+}
+
+impl TaskEvent {
+    /// The name and the data of the event for programs; `None` for one that isn't about a step.
+    pub fn json(&self) -> Option<(&'static str, Value)> {
+        match self {
+            Self::Run(id) => Some(("run", json!({ "run": id }))),
+            Self::Logged(
+                pipeline::Event::Started { .. }
+                | pipeline::Event::Resumed {}
+                | pipeline::Event::Ended { .. },
+            ) => None,
+            Self::Logged(event) => Some(("step", serde_json::to_value(event).ok()?)),
+        }
+    }
+}
+
 /// The work of a turn: a prompt, or the rest of the turn that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ChatInput {
     /// Answer this prompt.
     Prompt(String),
@@ -112,6 +263,8 @@ pub struct ChatRequest {
     pub model: Option<String>,
     /// The conversation before a new session.
     pub history: Vec<Message>,
+    /// The folder of the project that a new session belongs to.
+    pub project: Option<String>,
     /// False for a session that leaves no log.
     pub is_kept: bool,
     /// Receives what happens.
@@ -128,6 +281,7 @@ impl ChatRequest {
             input: ChatInput::Prompt(prompt.into()),
             model: None,
             history: Vec::new(),
+            project: None,
             is_kept: true,
             events: Arc::new(()),
             cancel: CancellationToken::new(),
@@ -143,7 +297,7 @@ pub struct ChatResult {
     /// The calls, in the order of the model's answers.
     pub tool_calls: Vec<ToolCall>,
     /// The tokens of the turn.
-    #[schemars(with = "BTreeMap<String, u64>")]
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The id of the session.
     pub session: String,
@@ -174,7 +328,7 @@ pub struct ToolCall {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionInfo {
     /// Its id.
@@ -191,12 +345,17 @@ pub struct SessionInfo {
     pub turns: usize,
     /// True while a turn isn't at its end.
     pub is_open: bool,
-    /// The tokens of all turns.
+    /// The tokens of all turns by kind: `input`, `output`, and `cached` for those of `input` that came from a cache; and
+    /// their `cost` in dollars, where the price is known.
+    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage: Usage,
     /// The session that it was forked from.
     pub forked_from: Option<String>,
-    /// The turn that writes the log; another one that takes over ends it.
-    pub writer: String,
+    /// The folder of the project that it was started in, where there is one.
+    pub project: Option<String>,
+    /// True while a turn runs in it.
+    #[serde(skip_deserializing)]
+    pub is_running: bool,
 }
 
 /// The log of a session, and its state.

@@ -269,10 +269,24 @@ impl Catalog {
         instructions::instructions(profiles, library.as_deref(), room)
     }
 
-    /// The block about skills for the instructions of gongfu's own agent, whose list takes at most `budget` characters.
-    pub async fn skill_prompt(&self, actor: &Actor, budget: usize) -> String {
+    /// The skills that the instructions of gongfu's own agent list, in at most `budget` characters; `None` if all have
+    /// room.
+    pub async fn listed_skills(&self, actor: &Actor, budget: usize) -> Option<Vec<String>> {
+        let library = self.library(actor).await?;
+        skill_prompt::listed(&library, budget)
+    }
+
+    /// The block about skills for the instructions of gongfu's own agent, which lists these, or all.
+    pub async fn skill_prompt(
+        &self,
+        actor: &Actor,
+        budget: usize,
+        listed: Option<&[String]>,
+    ) -> String {
         let library = self.library(actor).await;
-        library.map_or_else(String::new, |library| skill_prompt::block(&library, budget))
+        library.map_or_else(String::new, |library| {
+            skill_prompt::block(&library, budget, listed)
+        })
     }
 
     /// The profiles' own words alone, while the library isn't read yet.

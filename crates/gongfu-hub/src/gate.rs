@@ -128,6 +128,7 @@ impl Gate {
             call: call.id,
             process: std::process::id(),
             parent: call.parent,
+            replay: call.is_replay,
             phase: Phase::Begin,
             tool: spec.name.to_string(),
             access: spec.access,

@@ -48,6 +48,11 @@ impl Lines {
         }
     }
 
+    /// The names.
+    pub(crate) fn names(self) -> Vec<String> {
+        self.entries.into_iter().map(|entry| entry.name).collect()
+    }
+
     /// Returns the number of skills in all.
     pub(crate) fn total(&self) -> usize {
         self.entries.len() + self.others
@@ -61,6 +66,19 @@ pub(crate) fn lines(library: &Library, budget: usize) -> Lines {
     let mut enabled: Vec<&Skill> = enabled.map(AsRef::as_ref).collect();
     library.sort_for_catalogue(&mut enabled);
     Lines::within(budget, enabled, |skill| line(library, skill))
+}
+
+/// The enabled skills of these names, by name, with all others left out.
+pub(crate) fn named(library: &Library, names: &[String]) -> Lines {
+    let enabled = library.skills().iter().filter(|skill| skill.enabled);
+    let mut all: Vec<Entry> = enabled.map(|skill| line(library, skill)).collect();
+    let total = all.len();
+    all.retain(|entry| names.contains(&entry.name));
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    Lines {
+        others: total - all.len(),
+        entries: all,
+    }
 }
 
 /// A skill as [`lines`] shows it.

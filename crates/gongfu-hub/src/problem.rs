@@ -131,7 +131,7 @@ problems! {
     SessionInvalid { id: String, reason: String } = SessionInvalid;
     SessionOpen { id: String } = Conflict;
     SessionIdle { id: String } = Conflict;
-    SessionTaken { id: String } = Conflict;
+    SessionRunning { id: String } = Conflict;
     Fault { reason: String } = Internal;
 }
 

@@ -314,6 +314,9 @@ pub async fn load(call: &Call, skill: &Skill) -> Result<SourceText, ToolError> {
 
 /// Records that a skill was used; a record that can't be written is no reason to fail.
 pub(crate) async fn record_use(call: &Call, skill: &Skill) {
+    if call.is_replay {
+        return;
+    }
     let Ok(library) = call.space.skills().library().await else {
         return;
     };

@@ -206,5 +206,6 @@ fn usage(usage: GenaiUsage) -> Usage {
                 .and_then(|details| details.cached_tokens),
         ),
         output: count(usage.completion_tokens),
+        cost: 0,
     }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::FileExt as _;
 use cap_std::fs::{File, OpenOptions};
+use gongfu_core::port::LogHold;
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::{self, FileStatus, Root};
 
@@ -20,6 +21,8 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 const MAX_ROTATED: usize = 4;
 /// The file that is locked while a log is rotated.
 const LOCK: &str = "rotate.lock";
+/// The file that the only writer of a log locks.
+const WRITER_LOCK: &str = "writer.lock";
 
 /// A log in a folder of its own, which several processes append to.
 #[derive(Debug)]
@@ -114,6 +117,19 @@ impl Log {
         Ok(entries.into())
     }
 
+    /// Takes it for a writer, unless there is one.
+    ///
+    /// # Errors
+    /// The file of the lock can't be written.
+    pub(crate) fn hold(&self) -> io::Result<Option<LogHold>> {
+        let folder = Root::create_private(&self.folder)?;
+        match disk::lock_at_once(&folder, WRITER_LOCK) {
+            Ok(held) => Ok(Some(Box::new(held))),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes all its files.
     ///
     /// # Errors
@@ -131,6 +147,7 @@ impl Log {
             removed.map_err(|error| disk::error_at(&self.folder, &error))?;
         }
         // There may be more in the folder, such as other logs.
+        folder.remove(WRITER_LOCK)?;
         folder.remove(LOCK)?;
         let _ = folder.dir().try_clone()?.remove_open_dir();
         Ok(())

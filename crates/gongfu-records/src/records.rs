@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use gongfu_core::port::{
-    MAX_VALUE, Pending, PortError, Record, RecordKey, Records, Version, check_entry, check_value,
-    ready,
+    LogHold, MAX_VALUE, Pending, PortError, Record, RecordKey, Records, Version, check_entry,
+    check_value, ready,
 };
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
@@ -228,6 +228,10 @@ impl Records for FileRecords {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         ready(self.with_log(log, |log| log.entries(limit)))
+    }
+
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        ready(self.with_log(log, |log| log.hold()))
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

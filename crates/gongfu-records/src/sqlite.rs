@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{Pending, PortError};
+use gongfu_core::port::{LogHolds, Pending, PortError};
 use sqlx::Connection as _;
 
 use crate::database::{Database, DatabaseRecords};
@@ -49,6 +49,7 @@ impl Sqlite {
             readers: connection::readers(file.path()),
             writer: Writer::start(Arc::clone(&file), connection),
             file,
+            holds: LogHolds::default(),
         })))
     }
 

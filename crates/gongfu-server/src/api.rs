@@ -62,8 +62,8 @@ mod team_member;
 mod team_skill;
 mod token;
 mod tool;
-mod turn;
 mod user;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -185,6 +185,7 @@ endpoints! {
     agent::session::AgentSessionRemove,
     openai::ChatCompletion,
     openai::ModelList,
+    openai::ModelRead,
     connection::ConnectionList,
     connection::ConnectionRead,
     approval::ApprovalRead,

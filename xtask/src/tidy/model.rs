@@ -12,31 +12,44 @@ pub(super) const CHECK: Check = Check {
     rule: Rule::Strict(run),
 };
 
-/// The name of the port.
-const PORT: &str = "ChatModel";
-
-/// The places that may name it: the driver, the definition, the providers, the wiring.
-const ALLOWED: &[&str] = &[
-    "crates/gongfu-core/src/port.rs",
-    "crates/gongfu-core/src/port/",
-    "crates/gongfu-agent/",
-    "crates/gongfu-llm/",
-    "crates/gongfu/",
+/// The port, the function that makes one, and the places that may name each: the definition, the driver, the providers,
+/// and where they are put together.
+const FENCED: &[(&str, &[&str])] = &[
+    (
+        "ChatModel",
+        &[
+            "crates/gongfu-core/src/port.rs",
+            "crates/gongfu-core/src/port/",
+            "crates/gongfu-agent/",
+            "crates/gongfu-llm/",
+            "crates/gongfu/src/agent/",
+        ],
+    ),
+    (
+        "chat_model",
+        &["crates/gongfu-llm/", "crates/gongfu/src/agent/"],
+    ),
 ];
 
 fn run(tree: &Tree) -> Vec<Finding> {
-    let fenced = tree.rust().filter(|(path, _)| {
-        path.starts_with("crates/") && !ALLOWED.iter().any(|allowed| path.starts_with(allowed))
-    });
-    fenced
+    let files = tree.rust().filter(|(path, _)| path.starts_with("crates/"));
+    files
         .flat_map(|(path, text)| {
-            rust_text::lines_naming(text, PORT).into_iter().map(move |line| {
-                Finding::new(
-                    path,
-                    line,
-                    format!("`{PORT}` is named outside the agent's driver"),
-                    "let the agent ask the model, and hand its answer to this code as plain data",
-                )
+            let fenced = FENCED.iter();
+            let fenced = fenced.filter(move |(_, allowed)| {
+                !allowed.iter().any(|allowed| path.starts_with(allowed))
+            });
+            fenced.flat_map(move |(name, _)| {
+                rust_text::lines_naming(text, name)
+                    .into_iter()
+                    .map(move |line| {
+                        Finding::new(
+                            path,
+                            line,
+                            format!("`{name}` is named outside the agent's driver"),
+                            "let the agent ask the model, and hand its answer to this code as plain data",
+                        )
+                    })
             })
         })
         .collect()

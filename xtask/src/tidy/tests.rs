@@ -630,6 +630,14 @@ fn model_belongs_to_the_driver() {
         "crates/gongfu-hub/src/tool/skill_list.rs:3: `ChatModel` is named outside the agent's driver",
         "plain data",
     );
+    check(
+        file(
+            "crates/gongfu-hub/src/tool/skill_list.rs",
+            "//! Lists.\n\nfn ask() {\n    gongfu_llm::chat_model();\n}\n",
+        ),
+        "crates/gongfu-hub/src/tool/skill_list.rs:4: `chat_model` is named outside the agent's driver",
+        "plain data",
+    );
     let mut tree = good();
     put(
         &mut tree,

@@ -7,15 +7,16 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::pipeline::{Event, Pipeline, Plan, Ready, Run, StepError, from_value};
-use gongfu_hub::call::{Asking, Elicitation};
-use gongfu_hub::{Call, EventSink, Events, Problem, Question, Request, ToolError};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
+use gongfu_hub::{Call, Events, Problem, Request, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::log::RunLog;
-use super::{TaskEvents, TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
+use super::log::{self, RunLog};
+use super::{TaskInput, TaskRequest, checked, result, step_tool};
 use crate::agent::Agent;
-use crate::mark::{milliseconds, writer};
+use crate::log::milliseconds;
+use crate::sink::CallSink;
 
 /// A run that a driver makes.
 pub(super) struct Driver<'a> {
@@ -45,18 +46,18 @@ impl<'a> Driver<'a> {
             cancel,
         } = request;
         let space = &call.space;
-        let writer = writer(call);
         let (run, log) = match input {
             TaskInput::Start { pipeline, input } => {
                 let plan = Arc::new(plan(agent, &pipeline, &call.actor).await?);
                 // Before there is an id: an input that is wrong leaves no run.
                 Run::start(Arc::clone(&plan), input.clone(), "").map_err(wrong("input"))?;
-                let log = RunLog::create(space, &pipeline.name, &writer).await?;
+                let log = RunLog::create(call, &pipeline.name).await?;
                 let run = Run::start(plan, input, log.id()).map_err(wrong("input"))?;
                 (run, log)
             }
             TaskInput::Resume { run: id, pipeline } => {
-                let (log, past) = RunLog::open(space, &id, &writer).await?;
+                let log = RunLog::open(space, &id).await?;
+                let past = log::events(space, &id).await?;
                 let pipeline = match pipeline {
                     Some(pipeline) => pipeline,
                     None => logged(&past)?,
@@ -82,7 +83,7 @@ impl<'a> Driver<'a> {
     /// Continues until the run is over.
     pub(super) async fn run(mut self) -> Result<TaskResult, ToolError> {
         let started = Instant::now();
-        self.events.run(self.log.id());
+        self.events.event(TaskEvent::Run(self.log.id().to_owned()));
         // Everything that is running ends with the run.
         let calls = CancellationToken::new();
         let _guard = calls.clone().drop_guard();
@@ -137,8 +138,8 @@ impl<'a> Driver<'a> {
     async fn note(&mut self) -> Result<(), ToolError> {
         let events = self.run.take_events();
         self.log.add(&events).await?;
-        for event in &events {
-            self.events.event(event);
+        for event in events {
+            self.events.event(TaskEvent::Logged(event));
         }
         Ok(())
     }
@@ -177,9 +178,10 @@ impl Context<'_> {
         if let Some(tool) = step_tool::find(&ready.tool) {
             return tool.run(ready.params, self.call).await;
         }
-        let sink = OfStep {
-            step: ready.step,
-            events: Arc::clone(&self.events),
+        let events = Arc::clone(&self.events);
+        let sink = CallSink {
+            call: ready.step,
+            events: events as Arc<dyn CallEvents>,
         };
         let request = Request {
             parent: Some(self.call.id),
@@ -188,26 +190,6 @@ impl Context<'_> {
             ..Request::new(Agent::profiles(), &ready.tool, ready.params, &self.actor)
         };
         result::output(self.agent.catalog.call(request).await)
-    }
-}
-
-/// The events of a call, as those of the run.
-struct OfStep {
-    step: String,
-    events: Arc<dyn TaskEvents>,
-}
-
-impl EventSink for OfStep {
-    fn event(&self, event: gongfu_hub::Event<'_>) {
-        self.events.during(&self.step, event);
-    }
-
-    fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
-        self.events.ask(question)
-    }
-
-    fn elicit(&self, question: Value) -> Elicitation<'_> {
-        self.events.elicit(question)
     }
 }
 

@@ -3,10 +3,10 @@
 use gongfu_core::pipeline::Event;
 use gongfu_core::port::Space;
 use gongfu_core::text::clipped;
-use gongfu_hub::{Problem, ToolError};
+use gongfu_hub::{Call, Problem, ToolError};
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Log, LogHead, LogInfo};
+use crate::log::{self, Log, LogHead, LogInfo};
 
 /// A run in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,6 @@ pub struct RunInfo {
     pub updated: String,
     /// True if it succeeded, false if it failed; `None` while it runs, and where it was interrupted.
     pub success: Option<bool>,
-    /// The process that writes the log; another one that takes over ends it.
-    writer: String,
 }
 
 impl LogInfo for RunInfo {
@@ -36,7 +34,6 @@ impl LogInfo for RunInfo {
             id: &mut self.id,
             started: &mut self.started,
             updated: &mut self.updated,
-            writer: &mut self.writer,
         }
     }
 
@@ -45,9 +42,10 @@ impl LogInfo for RunInfo {
         Problem::wrong_value("run", reason, "use the id that a run printed at its start").error()
     }
 
-    fn taken(id: &str) -> ToolError {
-        let reason = format!("another process continued the run `{id}`");
-        Problem::wrong_value("run", reason, "wait until it is done there").error()
+    fn running(id: &str) -> ToolError {
+        let reason = format!("the run `{id}` is running");
+        let hint = "wait until it is done, or stop it where it was started";
+        Problem::wrong_value("run", reason, hint).error()
     }
 }
 
@@ -74,34 +72,28 @@ fn readable(lines: &[Vec<u8>]) -> Result<Vec<Event>, (usize, serde_json::Error)>
     Ok(events)
 }
 
+/// The events of a run so far.
+pub(super) async fn events(space: &Space, id: &str) -> Result<Vec<Event>, ToolError> {
+    let lines = log::lines::<RunInfo>(space, id).await?;
+    readable(&lines).map_err(|(line, error)| {
+        let reason = format!("line {line} of its log can't be read: {error}");
+        Problem::wrong_value("run", reason, "start the pipeline again").error()
+    })
+}
+
 impl RunLog {
     /// A new run.
-    pub(super) async fn create(
-        space: &Space,
-        pipeline: &str,
-        writer: &str,
-    ) -> Result<Self, ToolError> {
+    pub(super) async fn create(call: &Call, pipeline: &str) -> Result<Self, ToolError> {
         let info = RunInfo {
             pipeline: pipeline.to_owned(),
             ..RunInfo::default()
         };
-        Log::create(space, writer, &info).await.map(Self)
+        Log::create(call, &info).await.map(Self)
     }
 
-    /// An existing run and its events.
-    pub(super) async fn open(
-        space: &Space,
-        id: &str,
-        writer: &str,
-    ) -> Result<(Self, Vec<Event>), ToolError> {
-        let log = Log::open(space, id, writer, true).await?;
-        let log = log.ok_or_else(|| RunInfo::taken(id))?;
-        // Read after the claim: whatever wrote it until now adds nothing any more.
-        let events = readable(&log.lines().await?).map_err(|(line, error)| {
-            let reason = format!("line {line} of its log can't be read: {error}");
-            Problem::wrong_value("run", reason, "start the pipeline again").error()
-        })?;
-        Ok((Self(log), events))
+    /// An existing run that nothing else writes.
+    pub(super) async fn open(space: &Space, id: &str) -> Result<Self, ToolError> {
+        Log::open(space, id).await.map(Self)
     }
 
     /// The id of the run.

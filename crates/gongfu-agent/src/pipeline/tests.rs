@@ -12,6 +12,7 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::pipeline::{Event, FileKind, Pipeline, read};
 use gongfu_core::port::{ChatModel, ModelError, ModelErrorKind, RecordKey, Records as _};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
 use gongfu_hub::call::Proposal;
 use gongfu_hub::entry::Entry;
 use gongfu_hub::gate::{Answer, Review};
@@ -20,7 +21,7 @@ use gongfu_hub::{Call, Catalog, Problem, Quota, ToolError, ToolResult, ToolSpec}
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
 use serde_json::{Value, json};
 
-use super::{RunInfo, TaskEvents, TaskInput, TaskRequest, TaskResult, TaskRunList};
+use super::{RunInfo, TaskInput, TaskRequest, TaskRunList};
 use crate::{Agent, AgentSettings, Models};
 
 /// No model at all: pipelines don't need one.
@@ -175,9 +176,13 @@ struct Recorder {
     events: Mutex<Vec<Event>>,
 }
 
+impl CallEvents for Recorder {}
+
 impl TaskEvents for Recorder {
-    fn event(&self, event: &Event) {
-        self.events.lock().unwrap().push(event.clone());
+    fn event(&self, event: TaskEvent) {
+        if let TaskEvent::Logged(event) = event {
+            self.events.lock().unwrap().push(event);
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sessions: lists, forks, replays.
 
 use gongfu_core::account::Owner;
-use gongfu_core::agent::{AgentLimits, EntryEvent};
 use gongfu_core::skill::Digest;
 use gongfu_hub::ErrorCode;
 
@@ -39,6 +38,10 @@ async fn replay_is_equal_and_asks_no_model() {
     assert_eq!(model.requests().len(), asked);
     // Only the instructions of the skill are read again.
     assert_eq!(world.audited()[audited..], ["session/replay", "skill_load"]);
+    let log = RecordKey::new("audit").unwrap();
+    let lines = now(world.space.records.entries(&log, usize::MAX)).unwrap();
+    let ledger = gongfu_core::ledger::ledger(lines.iter().map(Vec::as_slice), &["skill_load"]);
+    assert_eq!(ledger["lib/coldstart"].loaded, 1);
 }
 
 #[tokio::test]
@@ -217,28 +220,27 @@ async fn open_turn_is_ended_by_the_person() {
 }
 
 #[tokio::test]
-async fn a_removed_session_leaves_nothing_and_its_turn_ends() {
+async fn session_is_removed_with_its_log_unless_a_turn_runs_in_it() {
     let model = ScriptModel::saying(scenario());
     let world = world(&model);
     let id = world.say(None, "go").await.unwrap().session;
-    let space = world.space.open(&Owner::Local);
-    let open = Store::open(&space, &id, "other", false);
-    let mut open = open.await.unwrap();
     let catalog = &world.agent.catalog;
-    let remove = SessionRemove { id: id.clone() };
-    catalog.operate(remove, &person()).await.unwrap();
+    let remove = || SessionRemove { id: id.clone() };
+    let space = world.space.open(&Owner::Local);
+    let running = Store::open(&space, &id).await.unwrap();
+    for refused in [
+        catalog.operate(remove(), &person()).await.unwrap_err(),
+        world.say(Some(&id), "more").await.unwrap_err(),
+        world.resume(&id).await.unwrap_err(),
+    ] {
+        assert_eq!(refused.code(), ErrorCode::Conflict);
+    }
+    drop(running);
 
-    let prompt = EntryEvent::Prompt {
-        text: "more".to_owned(),
-        limits: AgentLimits::default(),
-    };
-    let added = open.add(prompt).await.unwrap_err();
-    assert_eq!(added.code(), ErrorCode::Conflict);
-    open.note_state().await.unwrap();
-    open.release().await.unwrap();
+    catalog.operate(remove(), &person()).await.unwrap();
     assert_eq!(world.log(&id), Vec::<Vec<u8>>::new());
     let all = catalog.operate(SessionList {}, &person()).await.unwrap();
     assert_eq!(all, []);
-    let again = catalog.operate(SessionRemove { id }, &person()).await;
+    let again = catalog.operate(remove(), &person()).await;
     assert_eq!(again.unwrap_err().code(), ErrorCode::SessionNotFound);
 }

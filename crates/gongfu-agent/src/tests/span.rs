@@ -48,7 +48,7 @@ async fn turn_has_spans_by_the_conventions_and_nothing_private_in_them() {
         "otel.name = chat scripted",
         "gen_ai.provider.name = \"test\"",
         "gen_ai.usage.input_tokens = 10",
-        "gen_ai.response.finish_reasons = Calls",
+        "gen_ai.response.finish_reasons = \"[\\\"tool_call\\\"]\"",
         "otel.name = load_skill coldstart",
         "otel.name = execute_tool file_write",
         "gen_ai.tool.call.id = \"call-3-0\"",

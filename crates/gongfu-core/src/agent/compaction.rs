@@ -5,9 +5,10 @@
 
 use std::fmt::Write as _;
 
-use super::observation::{block, clipped, start};
+use super::observation::{block, start};
 use super::record::{LoadedSkill, TurnRecord};
 use crate::port::Message;
+use crate::text::clipped;
 
 /// The characters of a prompt in a summary.
 const MAX_PROMPT: usize = 4_000;
@@ -20,24 +21,17 @@ const RECENT: usize = 2;
 
 /// The number of messages that a summary may stand for, if more than the last one did.
 ///
-/// Everything before the running turn; when that is little, the answers of the turn but for the last ones, so that a
+/// Everything before the last prompt; when that is little, the answers of its turn but for the last ones, so that a
 /// call is never parted from its result.
-pub(super) fn through(messages: &[Message], from: usize, current: Option<usize>) -> Option<usize> {
-    let before = current.unwrap_or_else(|| last_prompt(messages));
-    if before > from {
-        return Some(before);
+pub(super) fn through(messages: &[Message], from: usize, last_prompt: usize) -> Option<usize> {
+    if last_prompt > from {
+        return Some(last_prompt);
     }
     let answers = messages.iter().enumerate().skip(from);
     let answers = answers.filter(|(_, message)| matches!(message, Message::Assistant { .. }));
     let answers: Vec<usize> = answers.map(|(at, _)| at).collect();
     let kept = answers.len().checked_sub(RECENT)?;
     answers.get(kept).copied().filter(|at| *at > from + 1)
-}
-
-/// The index of the last turn's first message, without a running turn.
-fn last_prompt(messages: &[Message]) -> usize {
-    let is_user = |message: &Message| matches!(message, Message::User { .. });
-    messages.iter().rposition(is_user).unwrap_or(0)
 }
 
 /// The material of a summary.
@@ -52,19 +46,22 @@ impl Facts<'_> {
     pub(super) fn summary(&self) -> String {
         let mut lines: Vec<String> = self.history.iter().filter_map(told).collect();
         for turn in self.turns {
-            lines.push(format!("- The person: {}", clipped(&turn.prompt, MAX_LINE)));
+            lines.push(format!(
+                "- The person: {}",
+                clipped(&turn.prompt, MAX_LINE, ' ')
+            ));
             for record in &turn.calls {
                 let params = serde_json::Value::Object(record.call.params.clone()).to_string();
                 lines.push(format!(
                     "- {}({}) {}: {}",
                     record.call.tool,
-                    clipped(&params, MAX_LINE),
+                    clipped(&params, MAX_LINE, ' '),
                     record.status.as_str(),
-                    clipped(&record.result, MAX_LINE),
+                    clipped(&record.result, MAX_LINE, ' '),
                 ));
             }
             if let Some((reply, _)) = &turn.reply {
-                lines.push(format!("- You: {}", clipped(reply, MAX_LINE)));
+                lines.push(format!("- You: {}", clipped(reply, MAX_LINE, ' ')));
             }
         }
         let left_out = lines.len().saturating_sub(MAX_LINES);
@@ -91,8 +88,8 @@ impl Facts<'_> {
 /// A message as a line.
 fn told(message: &Message) -> Option<String> {
     match message {
-        Message::User { text } => Some(format!("- The person: {}", clipped(text, MAX_LINE))),
-        Message::Assistant { text, .. } => Some(format!("- You: {}", clipped(text, MAX_LINE))),
+        Message::User { text } => Some(format!("- The person: {}", clipped(text, MAX_LINE, ' '))),
+        Message::Assistant { text, .. } => Some(format!("- You: {}", clipped(text, MAX_LINE, ' '))),
         Message::Tool { .. } => None,
     }
 }

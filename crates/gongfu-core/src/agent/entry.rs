@@ -47,6 +47,9 @@ pub enum EntryEvent {
         text: String,
         /// The limits of the turn.
         limits: AgentLimits,
+        /// The skills that the instructions list, where there is room for a part of them alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skills: Option<Vec<String>>,
     },
     /// The model is asked.
     Asking {
@@ -95,7 +98,7 @@ pub enum EntryEvent {
         status: CallStatus,
         /// The result as the model sees it.
         text: String,
-        /// The digest of that text.
+        /// The digest of the status and the text.
         digest: LoggedDigest,
         /// The skill whose instructions it loaded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,6 +189,11 @@ impl LoggedDigest {
     /// The digest of a value as JSON.
     pub fn of_json(value: &impl Serialize) -> Self {
         Self(Digest::of(&serde_json::to_vec(value).unwrap_or_default()))
+    }
+
+    /// The digest of the end of a call.
+    pub fn of_result(status: CallStatus, text: &str) -> Self {
+        Self::of(&format!("{}\n{text}", status.as_str()))
     }
 }
 

@@ -57,6 +57,18 @@ pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
     (calls, known.trim_end())
 }
 
+/// The part of a text before its first call.
+pub fn before_calls(text: &str) -> &str {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if opens_action(line) {
+            break;
+        }
+        at += line.len();
+    }
+    text.get(..at).unwrap_or(text)
+}
+
 /// An open fenced block.
 struct Fence {
     ticks: usize,

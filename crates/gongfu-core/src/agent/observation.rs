@@ -1,43 +1,30 @@
 //! Results of calls as the model sees them.
 
-/// The result, or its start with a word about the rest.
+/// The result, or its start and its end, with a note about what is left out between them: a program often says last
+/// what came of it.
 pub fn capped(text: &str, limit: usize) -> String {
-    let Some((at, _)) = text.char_indices().nth(limit) else {
-        return text.to_owned();
-    };
     let total = text.chars().count();
-    let start = text.get(..at).unwrap_or(text);
+    if total <= limit {
+        return text.to_owned();
+    }
+    let end = limit / 4;
+    let part = |from: usize, count: usize| text.chars().skip(from).take(count).collect::<String>();
+    let (start, end) = (part(0, limit - end), part(total - end, end));
+    let left_out = total - limit;
     format!(
-        "{start}\n[cut: the first {limit} of {total} characters. To read more, call the tool again for a smaller \
-         part (`offset`, `limit`, `lines` or `section`) or ask a narrower question.]"
+        "{start}\n[cut: {left_out} of {total} characters are left out here. To read them, call the tool for a smaller \
+         part, such as by `offset`, `limit`, `lines` or `section` where it has these, or ask a narrower question.]\n{end}"
     )
 }
 
 /// A text of others as a block: whatever it says, it doesn't end the block.
-pub(super) fn block(name: &str, text: &str) -> String {
+pub fn block(name: &str, text: &str) -> String {
     let longest = text.lines().map(|line| {
         let ticks = line.trim_start().bytes().take_while(|byte| *byte == b'`');
         ticks.count()
     });
     let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
     format!("{fence}{name}\n{text}\n{fence}")
-}
-
-/// The start of a text on one line, for summaries and traces.
-pub(super) fn clipped(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == limit {
-            line.push('…');
-            break;
-        }
-        line.push(if character.is_control() {
-            ' '
-        } else {
-            character
-        });
-    }
-    line
 }
 
 /// The start of a text, with its lines.
@@ -50,21 +37,16 @@ pub(super) fn start(text: &str, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{capped, clipped};
+    use super::capped;
 
     #[test]
     fn long_result_tells_that_it_is_cut_and_short_one_is_whole() {
         assert_eq!(capped("äöü", 3), "äöü");
-        let cut = capped("äöüß", 3);
+        let cut = capped(&"äöüß".repeat(2), 7);
         assert!(
-            cut.starts_with("äöü\n[cut: the first 3 of 4 characters."),
+            cut.starts_with("äöüßäö\n[cut: 1 of 8 characters are left out here."),
             "{cut}"
         );
-    }
-
-    #[test]
-    fn clipped_text_is_one_line() {
-        assert_eq!(clipped("a\nb\u{1b}c", 9), "a b c");
-        assert_eq!(clipped("abcd", 3), "abc…");
+        assert!(cut.ends_with(".]\nß"), "{cut}");
     }
 }

@@ -5,6 +5,11 @@ use serde_json::{Map, Value};
 use super::fence;
 use crate::port::{ModelAnswer, ModelCall, StopReason};
 
+/// The levels of arguments: with those of a log's entry, a reader of JSON takes them all.
+const MAX_LEVELS: usize = 64;
+const NOT_ARGUMENTS: &str =
+    "not called: the arguments are not a JSON object of at most 64 levels; write them as one";
+
 /// A call that is to be made, or that can't be made as the model wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedCall {
@@ -34,11 +39,20 @@ pub(super) fn plan(answer: &ModelAnswer, step: u32, most: usize) -> Vec<PlannedC
         if is_twin && call.problem.is_none() {
             continue;
         }
+        let (params, problem) = if call
+            .params
+            .values()
+            .any(|value| !has_levels(value, MAX_LEVELS))
+        {
+            (Map::new(), Some(NOT_ARGUMENTS.to_owned()))
+        } else {
+            (call.params, call.problem)
+        };
         planned.push(PlannedCall {
             id: format!("action-{step}-{index}"),
             tool: call.tool,
-            params: call.params,
-            problem: call.problem,
+            params,
+            problem,
             is_fenced: true,
         });
     }
@@ -60,10 +74,7 @@ fn native(call: &ModelCall, is_cut: bool) -> PlannedCall {
                            make a shorter call, or several";
             (Map::new(), Some(problem.to_owned()))
         }
-        _ => {
-            let problem = "not called: the arguments are not a JSON object; write them as one";
-            (Map::new(), Some(problem.to_owned()))
-        }
+        _ => (Map::new(), Some(NOT_ARGUMENTS.to_owned())),
     };
     PlannedCall {
         id: call.id.clone(),
@@ -74,12 +85,28 @@ fn native(call: &ModelCall, is_cut: bool) -> PlannedCall {
     }
 }
 
-/// The same answer, whose calls have ids that no other call of the session has: some providers give none, or the same
-/// in each answer. `n` is the number of the answer's entry.
+/// The same answer as it can be logged; `n` is the number of its entry.
+///
+/// Its calls have ids that no other call of the session has: some providers give none, or the same in each answer.
+/// Arguments with too many levels are text.
 #[must_use]
-pub fn with_unique_ids(mut answer: ModelAnswer, n: u64) -> ModelAnswer {
+pub fn as_logged(mut answer: ModelAnswer, n: u64) -> ModelAnswer {
     for (index, call) in answer.calls.iter_mut().enumerate() {
         call.id = format!("call-{n}-{index}");
+        if !has_levels(&call.arguments, MAX_LEVELS) {
+            call.arguments = Value::String(call.arguments.to_string());
+        }
     }
     answer
+}
+
+/// Returns true if a value has at most so many levels.
+fn has_levels(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(items) => most > 0 && items.iter().all(|item| has_levels(item, most - 1)),
+        Value::Object(members) => {
+            most > 0 && members.values().all(|member| has_levels(member, most - 1))
+        }
+        _ => true,
+    }
 }

@@ -10,13 +10,14 @@ use super::compaction::{self, Facts};
 use super::entry::{CallStatus, End, Entry, EntryEvent, FORMAT};
 use super::fence;
 use super::limits::AgentLimits;
-use super::observation::{block, clipped};
+use super::observation::block;
 use super::plan::{PlannedCall, plan};
 use super::record::{CallRecord, LoadedSkill, TurnRecord};
 use crate::port::{Message, ModelAnswer, ModelError, Usage};
+use crate::text::clipped;
 
-/// The characters of a result in the trace of a turn.
-const MAX_TRACED: usize = 500;
+/// The characters of a result in the trace of a turn: 500 with the mark that it is cut.
+pub const MAX_TRACED: usize = 499;
 
 /// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,10 +63,10 @@ pub enum SessionError {
 #[derive(Debug, Clone)]
 struct Turn {
     limits: AgentLimits,
+    /// The skills that the instructions list, where that aren't all.
+    skills: Option<Vec<String>>,
     /// The answers so far.
     steps: u32,
-    /// The index of its prompt in the messages.
-    at: usize,
     phase: Phase,
 }
 
@@ -96,6 +97,8 @@ pub struct Session {
     messages: Vec<Message>,
     /// The number of messages before the first turn.
     history: usize,
+    /// The index of the last prompt in the messages.
+    last_prompt: usize,
     /// The messages that the summary stands for, and the summary.
     compacted: Option<(usize, String)>,
     skills: Vec<LoadedSkill>,
@@ -154,10 +157,14 @@ impl Session {
         self.error.as_ref()
     }
 
+    /// The skills that the instructions of the running turn list; `None` for all that there is room for.
+    pub fn listed_skills(&self) -> Option<&[String]> {
+        self.turn.as_ref()?.skills.as_deref()
+    }
+
     /// True if there was a conversation before the last turn.
     pub fn has_context(&self) -> bool {
-        let before = self.turn.as_ref().map(|turn| turn.at);
-        before.map_or(self.turns.len() > 1, |at| at > 0)
+        self.last_prompt > 0
     }
 
     /// The tokens of all turns.
@@ -206,7 +213,11 @@ impl Session {
                 self.messages.clone_from(messages);
                 self.history = messages.len();
             }
-            EntryEvent::Prompt { text, limits } => self.begin(text, *limits)?,
+            EntryEvent::Prompt {
+                text,
+                limits,
+                skills,
+            } => self.begin(text, *limits, skills.clone())?,
             EntryEvent::Asking { model, last, .. } => {
                 let turn = self.turn.as_mut()?;
                 if !matches!(turn.phase, Phase::Ask | Phase::Asking { .. }) {
@@ -237,7 +248,7 @@ impl Session {
                 let record = CallRecord {
                     call: open.call.clone(),
                     status: *status,
-                    result: clipped(text, MAX_TRACED),
+                    result: clipped(text, MAX_TRACED, ' '),
                     duration_ms: *duration_ms,
                 };
                 open.result = Some((record, text.clone()));
@@ -269,16 +280,22 @@ impl Session {
         Some(())
     }
 
-    fn begin(&mut self, text: &str, limits: AgentLimits) -> Option<()> {
+    fn begin(
+        &mut self,
+        text: &str,
+        limits: AgentLimits,
+        skills: Option<Vec<String>>,
+    ) -> Option<()> {
         if self.turn.is_some() {
             return None;
         }
         self.turn = Some(Turn {
             limits,
+            skills,
             steps: 0,
-            at: self.messages.len(),
             phase: Phase::Ask,
         });
+        self.last_prompt = self.messages.len();
         self.messages.push(Message::User {
             text: text.to_owned(),
         });
@@ -447,8 +464,7 @@ impl Session {
     /// A summary of the conversation but for its end; `None` where there is nothing to summarise.
     pub fn compaction(&self) -> Option<EntryEvent> {
         let from = self.compacted.as_ref().map_or(0, |(through, _)| *through);
-        let current = self.turn.as_ref().map(|turn| turn.at);
-        let through = compaction::through(&self.messages, from, current)?;
+        let through = compaction::through(&self.messages, from, self.last_prompt)?;
         let facts = Facts {
             history: self.messages.get(..self.history).unwrap_or_default(),
             turns: &self.turns,

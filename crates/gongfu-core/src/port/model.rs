@@ -8,6 +8,8 @@ use std::pin::Pin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::{Price, Usage};
+
 /// The longest answer of a model, text and arguments together, in bytes.
 pub const MAX_ANSWER: usize = 256 * 1024;
 
@@ -22,6 +24,11 @@ pub trait ChatModel: Send + Sync {
     /// False for a model that can't call tools itself: it is told to write calls into its text.
     fn calls_tools(&self) -> bool {
         true
+    }
+
+    /// Its price, where that is known.
+    fn price(&self) -> Option<Price> {
+        None
     }
 
     /// Asks for the next message.
@@ -157,38 +164,6 @@ pub enum StopReason {
     Length,
     /// The provider's filter stopped it.
     Filter,
-}
-
-/// Tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Those of the request.
-    pub input: u64,
-    /// Those of the request that came from the provider's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub cached: u64,
-    /// Those of the answer.
-    pub output: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(tokens: &u64) -> bool {
-    *tokens == 0
-}
-
-impl Usage {
-    /// The tokens of a request and its answer.
-    pub fn total(self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input = self.input.saturating_add(other.input);
-        self.cached = self.cached.saturating_add(other.cached);
-        self.output = self.output.saturating_add(other.output);
-    }
 }
 
 /// The failure of a request, after all retries.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Pending, PortError};
+use super::{LogHold, Pending, PortError};
 use crate::skill::Digest;
 
 /// The length from which a value of a record is refused, in bytes.
@@ -140,6 +140,10 @@ pub trait Records: Send + Sync {
     /// The last entries of a log, at most `limit`, the oldest first. Old entries may be gone: a log
     /// is bounded in size.
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>>;
+
+    /// Takes a log for a writer that alone adds to it; `None` while there is one already. It ends with the answer, or
+    /// with its process. Others could add entries all the same: they don't ask.
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>>;
 
     /// Removes a log with all its entries. Does nothing where there is no such log.
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()>;

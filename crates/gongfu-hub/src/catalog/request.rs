@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub parent: Option<CallId>,
     /// The tools that the caller's connection has had to do with, where there is a connection.
     pub known: Option<Arc<KnownTools>>,
+    /// True for a call that a replay makes again, which isn't a use of what it reads.
+    pub is_replay: bool,
     /// The place of the call in the caller's trace, where the caller named one.
     pub trace: Option<TraceContext>,
     /// Carries events to the caller.
@@ -58,6 +60,7 @@ impl<'a> Request<'a> {
             actor,
             parent: None,
             known: None,
+            is_replay: false,
             trace: None,
             events: Events::default(),
             cancel: CancellationToken::new(),

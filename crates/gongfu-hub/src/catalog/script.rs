@@ -35,6 +35,7 @@ impl Catalog {
             space: self.open(actor).await?,
             entry: Arc::clone(&spec.name),
             arguments: Arc::new(request.arguments),
+            is_replay: request.is_replay,
             trace: request.trace,
             events: request.events,
             cancel: request.cancel,

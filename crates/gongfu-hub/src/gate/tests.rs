@@ -67,6 +67,7 @@ fn pass(
         space: space.open(&Owner::Local),
         entry: Arc::clone(&spec.name),
         arguments: Arc::new(arguments),
+        is_replay: false,
         trace: None,
         events: Events::default(),
         cancel: CancellationToken::new(),

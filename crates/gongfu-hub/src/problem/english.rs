@@ -390,19 +390,19 @@ impl Problem {
             ),
             Self::SessionInvalid { id, reason } => (
                 format!("the session `{id}` can't be continued: {reason}"),
-                "start a new session".to_owned(),
+                format!("start a new session, or one with its first entries: gongfu chat fork {id} --at N"),
             ),
             Self::SessionOpen { id } => (
                 format!("the last turn of the session `{id}` isn't finished"),
-                format!("finish it first: gongfu chat --print --session {id} --resume"),
+                format!("finish it first: `resume` with this session, or gongfu chat --session {id} --resume"),
             ),
             Self::SessionIdle { id } => (
                 format!("the session `{id}` has nothing to resume: its last turn is finished"),
                 "send a prompt instead".to_owned(),
             ),
-            Self::SessionTaken { id } => (
-                format!("another process continued the session `{id}`"),
-                "wait until it is done there, or start a new session".to_owned(),
+            Self::SessionRunning { id } => (
+                format!("a turn of the session `{id}` is running"),
+                "wait until it is done, or stop it where it was started".to_owned(),
             ),
             Self::Fault { reason } => (
                 format!("internal error: {reason}"),

@@ -137,6 +137,7 @@ async fn streams_text_then_calls() {
         input: 30,
         cached: 20,
         output: 9,
+        cost: 0,
     };
     assert_eq!(answer.usage, usage);
 }

@@ -153,6 +153,7 @@ async fn streams_text_and_counts_tokens() {
         input: 11,
         cached: 5,
         output: 3,
+        cost: 0,
     };
     assert_eq!(answer.usage, usage);
     assert_eq!(notes, ["good ", "day"]);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gongfu_core::port::LogHolds;
 use sqlx::SqlitePool;
 
 use super::file::DatabaseFile;
@@ -13,4 +14,6 @@ pub(super) struct Pool {
     pub(super) file: Arc<DatabaseFile>,
     pub(super) readers: SqlitePool,
     pub(super) writer: Writer,
+    /// The logs that have a writer in this process, the only one with a server's database.
+    pub(super) holds: LogHolds,
 }

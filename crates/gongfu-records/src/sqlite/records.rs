@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gongfu_core::port::{
-    ChainBreak, ChainEntry, ChainHead, LogChain, LogEntry, Pending, PortError, Record,
-    RecordChange, RecordKey, Records, Transactions, Version, check_commit,
+    ChainBreak, ChainEntry, ChainHead, LogChain, LogEntry, LogHold, Pending, PortError, Record,
+    RecordChange, RecordKey, Records, Transactions, Version, check_commit, ready,
 };
 use gongfu_core::skill::Digest;
 use sqlx::pool::PoolConnection;
@@ -235,6 +235,10 @@ impl Records for SqliteRecords {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         Box::pin(self.read_entries(log, limit))
+    }
+
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        ready(Ok(self.pool.holds.take(&self.scope, log.as_str())))
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

@@ -12,14 +12,8 @@ use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
 use super::token::MAX_PAGE;
 use crate::problem::Problem;
 
-pub(super) const UNKNOWN: Refusal = Refusal {
-    status: 404,
-    codes: &["NOT_FOUND"],
-};
-pub(super) const CONFLICT: Refusal = Refusal {
-    status: 409,
-    codes: &["CONFLICT"],
-};
+pub(super) const UNKNOWN: Refusal = Refusal::NOT_FOUND;
+pub(super) const CONFLICT: Refusal = Refusal::CONFLICT;
 
 /// The digits of a user's id.
 const ID_DIGITS: usize = 32;

@@ -1,41 +1,31 @@
 //! The agent: a turn of a chat, one tool without a model, and what it can use.
 
 use gongfu_core::port::Message;
-use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
-use gongfu_hub::{Capability, CapabilityKind, Profile};
+use gongfu_hub::Profile;
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent};
 use http::Method;
-use http::header::ACCEPT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::capability::{CapabilityRead, kind_names};
+use super::capability::{CapabilityPage, CapabilityRead, PageChoice, kind_names};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
-use super::event_stream::{self, EventSource, event};
 use super::skill::{READ, WRITE};
 use super::tool::{TOOL_REFUSALS, ToolCall, ToolReply};
-use super::turn::{RunningTurn, TurnEvent};
-use crate::problem::{Problem, Words};
+use super::work::TurnWork;
+use crate::problem::Problem;
 
 pub(super) mod session;
 pub(super) mod task;
 
 /// The agent's tools: gongfu's own, and those of other servers.
 const PROFILE: Profile = Profile::Standard;
-/// The media type of server-sent events.
-const EVENTS: &str = "text/event-stream";
 
 /// The refusals of a turn, besides those of values.
 pub(super) const TURN_REFUSALS: &[Refusal] = &[
-    Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    },
-    Refusal {
-        status: 404,
-        codes: &["SESSION_NOT_FOUND"],
-    },
+    Refusal::AGENT_OFF,
+    Refusal::SESSION_NOT_FOUND,
     Refusal {
         status: 409,
         codes: &["MODEL_NOT_CONFIGURED", "CONFLICT"],
@@ -44,10 +34,7 @@ pub(super) const TURN_REFUSALS: &[Refusal] = &[
         status: 422,
         codes: &["INVALID_ARGUMENT", "SESSION_INVALID"],
     },
-    Refusal {
-        status: 429,
-        codes: &["QUOTA_EXCEEDED"],
-    },
+    Refusal::QUOTA_EXCEEDED,
     Refusal {
         status: 499,
         codes: &["CANCELLED"],
@@ -170,77 +157,9 @@ impl Endpoint for AgentChat {
 
     async fn answer(self, context: &Context) -> Result<Answer<ChatResult>, Problem> {
         let actor = context.actor_in(self.set.as_deref())?;
-        let mut turn = RunningTurn::start(context, self.request()?, actor)?;
-        let accepted = context.header(ACCEPT).unwrap_or_default();
-        if !accepted.contains(EVENTS) {
-            let result = context.unless_revoked(turn.end()).await??;
-            return Ok(Answer::from(result));
-        }
-        // A turn that can't begin is refused like any request.
-        let first = match context.unless_revoked(turn.next()).await? {
-            Some(TurnEvent::Ended(ended)) => written(TurnEvent::Ended(Box::new(Ok((*ended)?)))),
-            Some(event) => written(event),
-            None => return Err(Problem::Fault),
-        };
-        let events = ChatEvents(turn);
-        Ok(Answer::events(event_stream::body(first, events)))
+        let turn = TurnWork::chat(context, self.request()?, actor)?;
+        turn.answer(context, "done", TurnEvent::json).await
     }
-}
-
-/// The events of a turn as they are sent.
-struct ChatEvents(RunningTurn);
-
-impl EventSource for ChatEvents {
-    async fn next(&mut self) -> Option<String> {
-        loop {
-            let text = written(self.0.next().await?);
-            if !text.is_empty() {
-                return Some(text);
-            }
-        }
-    }
-}
-
-/// An event as it is sent; empty for one that isn't.
-fn written(turn_event: TurnEvent) -> String {
-    let (name, data) = match turn_event {
-        TurnEvent::Session(id) => ("session", json!({ "session": id })),
-        TurnEvent::Text(piece) => ("text", json!({ "piece": piece })),
-        TurnEvent::Retry {
-            attempt,
-            wait_ms,
-            message,
-        } => (
-            "retry",
-            json!({ "attempt": attempt, "wait_ms": wait_ms, "message": message }),
-        ),
-        TurnEvent::Answered => return String::new(),
-        TurnEvent::Calling(call) => (
-            "call",
-            json!({ "id": call.id, "tool": call.tool, "params": call.params }),
-        ),
-        TurnEvent::Called(record) => (
-            "result",
-            json!({
-                "id": record.call.id,
-                "tool": record.call.tool,
-                "status": record.status,
-                "duration_ms": record.duration_ms,
-                "result": record.result,
-            }),
-        ),
-        TurnEvent::Ended(ended) => match *ended {
-            Ok(result) => return event(Some("done"), &result),
-            Err(error) => {
-                let Words { code, detail, hint } = Problem::from(error).words();
-                (
-                    "error",
-                    json!({ "code": code, "message": detail, "hint": hint }),
-                )
-            }
-        },
-    };
-    event(Some(name), &data)
 }
 
 /// Call one tool of the agent, without a model.
@@ -284,10 +203,8 @@ impl Endpoint for AgentTool {
 /// The things that the agent can use.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AgentPage {
-    /// The capabilities, by id.
-    items: Vec<Capability>,
-    /// Leads to the next page; null on the last one.
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    page: CapabilityPage,
     /// The models that can be asked for, the configured one first.
     models: Vec<String>,
     /// The limits of a turn; null where the agent isn't for the callers of this server.
@@ -337,16 +254,16 @@ impl Endpoint for AgentCapabilities {
     type Reply = AgentPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<AgentPage>, Problem> {
-        let actor = context.actor_in(self.set.as_deref())?;
-        let kind = self.kind.as_deref().and_then(CapabilityKind::from_name);
-        let query = super::capability::query(kind, self.cursor, self.limit);
-        let page = context.catalog().capabilities(query, &[PROFILE], &actor);
-        let page = page.await?;
+        let choice = PageChoice {
+            kind: self.kind,
+            cursor: self.cursor,
+            limit: self.limit,
+            set: self.set,
+        };
         let agent = context.agent().ok();
         let limits = agent.map(|agent| agent.limits());
         Ok(Answer::from(AgentPage {
-            items: page.items,
-            next_cursor: page.next,
+            page: CapabilityPage::read(context, choice, &[PROFILE]).await?,
             models: agent.map(|agent| agent.models()).unwrap_or_default(),
             limits: limits.map(|limits| TurnLimits {
                 steps: limits.steps,

@@ -135,10 +135,7 @@ impl Endpoint for ApprovalReply {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/approvals/{id}";
     const ACCESS: Access = Access::Person;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND];
     type Reply = ApprovalItem;
 
     async fn answer(self, context: &Context) -> Result<Answer<ApprovalItem>, Problem> {
@@ -175,10 +172,7 @@ impl Endpoint for ApprovalDelete {
     const METHOD: Method = Method::DELETE;
     const PATH: &'static str = "/api/v1/approvals/{id}";
     const ACCESS: Access = Access::Person;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND];
     type Reply = ApprovalItem;
 
     async fn answer(self, context: &Context) -> Result<Answer<ApprovalItem>, Problem> {

@@ -43,10 +43,7 @@ impl Endpoint for AuditRead {
     const PATH: &'static str = "/api/v1/audit";
     const ACCESS: Access = Access::Person;
     const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 422,
-        codes: &["INVALID_CURSOR"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::INVALID_CURSOR];
     type Reply = AuditPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<AuditPage>, Problem> {

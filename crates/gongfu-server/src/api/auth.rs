@@ -103,10 +103,7 @@ impl Endpoint for AuthRegister {
             status: 403,
             codes: &["FORBIDDEN", "PASSWORDS_OFF"],
         },
-        Refusal {
-            status: 409,
-            codes: &["CONFLICT"],
-        },
+        Refusal::CONFLICT,
         RATE_LIMITED,
     ];
     type Reply = UserReply;

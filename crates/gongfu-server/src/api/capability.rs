@@ -1,6 +1,6 @@
 //! The capabilities of the caller: everything that an agent of theirs can use.
 
-use gongfu_hub::{Capability, CapabilityKind, CapabilityQuery};
+use gongfu_hub::{Capability, CapabilityKind, CapabilityQuery, Profile};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,19 +20,6 @@ pub(super) fn kind_names() -> Vec<Option<&'static str>> {
     names.into_iter().map(Some).chain([None]).collect()
 }
 
-/// Asks for a page.
-pub(super) fn query(
-    kind: Option<CapabilityKind>,
-    cursor: Option<String>,
-    limit: Option<usize>,
-) -> CapabilityQuery {
-    CapabilityQuery {
-        kind,
-        cursor,
-        limit: Some(limit.unwrap_or(PAGE)),
-    }
-}
-
 /// Capabilities.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CapabilityPage {
@@ -40,6 +27,40 @@ pub(super) struct CapabilityPage {
     items: Vec<Capability>,
     /// Leads to the next page; null on the last one.
     next_cursor: Option<String>,
+}
+
+/// The part of the capabilities that a request asks for.
+pub(super) struct PageChoice {
+    pub(super) kind: Option<String>,
+    pub(super) cursor: Option<String>,
+    pub(super) limit: Option<usize>,
+    pub(super) set: Option<String>,
+}
+
+impl CapabilityPage {
+    /// The page with tools of these profiles.
+    ///
+    /// # Errors
+    /// The cursor isn't one, or the set isn't there.
+    pub(super) async fn read(
+        context: &Context,
+        choice: PageChoice,
+        profiles: &[Profile],
+    ) -> Result<Self, Problem> {
+        let kind = choice.kind.as_deref();
+        let query = CapabilityQuery {
+            kind: kind.and_then(CapabilityKind::from_name),
+            cursor: choice.cursor,
+            limit: Some(choice.limit.unwrap_or(PAGE)),
+        };
+        let actor = context.actor_in(choice.set.as_deref())?;
+        let page = context.catalog().capabilities(query, profiles, &actor);
+        let page = page.await?;
+        Ok(Self {
+            items: page.items,
+            next_cursor: page.next,
+        })
+    }
 }
 
 /// List everything that an agent with the credential can use: tools, skills, and tools of other servers.
@@ -71,22 +92,18 @@ impl Endpoint for CapabilityRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/capabilities";
     const ACCESS: Access = READ;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 422,
-        codes: &["INVALID_CURSOR"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::INVALID_CURSOR];
     type Reply = CapabilityPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<CapabilityPage>, Problem> {
         let profiles = profiles(context, self.profile.as_deref())?;
-        let kind = self.kind.as_deref().and_then(CapabilityKind::from_name);
-        let query = query(kind, self.cursor, self.limit);
-        let actor = context.actor_in(self.set.as_deref())?;
-        let page = context.catalog().capabilities(query, &profiles, &actor);
-        let page = page.await?;
-        Ok(Answer::from(CapabilityPage {
-            items: page.items,
-            next_cursor: page.next,
-        }))
+        let choice = PageChoice {
+            kind: self.kind,
+            cursor: self.cursor,
+            limit: self.limit,
+            set: self.set,
+        };
+        let page = CapabilityPage::read(context, choice, &profiles).await?;
+        Ok(Answer::from(page))
     }
 }

@@ -144,10 +144,7 @@ impl Endpoint for ConnectionRead {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/connections/{name}";
     const ACCESS: Access = Access::Scopes(&[Scope::SkillsRead, Scope::SkillsRun]);
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND];
     type Reply = ConnectionWithTools;
 
     async fn answer(self, context: &Context) -> Result<Answer<ConnectionWithTools>, Problem> {

@@ -53,6 +53,21 @@ pub(crate) struct Refusal {
     pub(crate) codes: &'static [&'static str],
 }
 
+impl Refusal {
+    pub(crate) const AGENT_OFF: Self = Self::of(403, &["AGENT_OFF"]);
+    pub(crate) const CONFLICT: Self = Self::of(409, &["CONFLICT"]);
+    pub(crate) const INVALID_ARGUMENT: Self = Self::of(422, &["INVALID_ARGUMENT"]);
+    pub(crate) const INVALID_CURSOR: Self = Self::of(422, &["INVALID_CURSOR"]);
+    pub(crate) const NOT_FOUND: Self = Self::of(404, &["NOT_FOUND"]);
+    pub(crate) const QUOTA_EXCEEDED: Self = Self::of(429, &["QUOTA_EXCEEDED"]);
+    pub(crate) const SESSION_INVALID: Self = Self::of(422, &["SESSION_INVALID"]);
+    pub(crate) const SESSION_NOT_FOUND: Self = Self::of(404, &["SESSION_NOT_FOUND"]);
+
+    const fn of(status: u16, codes: &'static [&'static str]) -> Self {
+        Self { status, codes }
+    }
+}
+
 /// The content of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyBody {

@@ -164,10 +164,7 @@ impl Endpoint for GrantRemove {
     const ACCESS: Access = Access::Person;
     const TEAM: Option<TeamRole> = Some(TeamRole::Maintainer);
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND];
     const REPLY: ReplyBody = ReplyBody::Nothing;
     type Reply = ();
 

@@ -42,10 +42,7 @@ pub(super) const INVALID: Refusal = Refusal {
     status: 422,
     codes: &["SKILL_INVALID", "INVALID_ARGUMENT", "INVALID_FILE_PATH"],
 };
-pub(super) const FULL: Refusal = Refusal {
-    status: 429,
-    codes: &["QUOTA_EXCEEDED"],
-};
+pub(super) const FULL: Refusal = Refusal::QUOTA_EXCEEDED;
 
 /// A refusal about a skill that the body names: an unknown one is a wrong value there, since the path is right.
 pub(super) fn in_body(problem: Problem) -> Problem {
@@ -169,10 +166,7 @@ impl Endpoint for SkillList {
     const PATH: &'static str = PATH;
     const ACCESS: Access = READ;
     const TEAM: Option<TeamRole> = Some(TeamRole::Member);
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 409,
-        codes: &["CONFLICT"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::CONFLICT];
     type Reply = SkillPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillPage>, Problem> {

@@ -108,10 +108,7 @@ impl Endpoint for TeamJoin {
     const METHOD: Method = Method::POST;
     const PATH: &'static str = "/api/v1/teams/join";
     const ACCESS: Access = Access::Person;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 409,
-        codes: &["CONFLICT"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::CONFLICT];
     type Reply = TeamReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<TeamReply>, Problem> {

@@ -35,15 +35,7 @@ impl Endpoint for TeamSkillShare {
     const PATH: &'static str = "/api/v1/teams/{team}/skills/share";
     const ACCESS: Access = WRITE;
     const SUCCESS: StatusCode = StatusCode::CREATED;
-    const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 404,
-            codes: &["NOT_FOUND"],
-        },
-        CONFLICT,
-        INVALID,
-        FULL,
-    ];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND, CONFLICT, INVALID, FULL];
     type Reply = SkillReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillReply>, Problem> {

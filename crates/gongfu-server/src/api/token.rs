@@ -200,10 +200,7 @@ impl Endpoint for TokenRevoke {
     const PATH: &'static str = "/api/v1/tokens/{id}";
     const ACCESS: Access = Access::Person;
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 404,
-        codes: &["NOT_FOUND"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::NOT_FOUND];
     const REPLY: ReplyBody = ReplyBody::Nothing;
     type Reply = ();
 

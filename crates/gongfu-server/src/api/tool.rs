@@ -327,10 +327,7 @@ impl Endpoint for SkillFind {
     const METHOD: Method = Method::GET;
     const PATH: &'static str = "/api/v1/search";
     const ACCESS: Access = Access::Scopes(&[Scope::SkillsRead]);
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 422,
-        codes: &["INVALID_ARGUMENT"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::INVALID_ARGUMENT];
     type Reply = SkillHits;
 
     async fn answer(self, context: &Context) -> Result<Answer<SkillHits>, Problem> {

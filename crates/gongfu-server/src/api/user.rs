@@ -68,10 +68,7 @@ impl Endpoint for UserChange {
     const METHOD: Method = Method::PUT;
     const PATH: &'static str = "/api/v1/users/me";
     const ACCESS: Access = Access::Person;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 409,
-        codes: &["CONFLICT"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::CONFLICT];
     type Reply = UserReply;
 
     async fn answer(self, context: &Context) -> Result<Answer<UserReply>, Problem> {
@@ -96,10 +93,7 @@ impl Endpoint for UserDelete {
     const PATH: &'static str = "/api/v1/users/me";
     const ACCESS: Access = Access::Person;
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 409,
-        codes: &["CONFLICT"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::CONFLICT];
     const REPLY: ReplyBody = ReplyBody::Nothing;
     type Reply = ();
 

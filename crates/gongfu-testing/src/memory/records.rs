@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 use gongfu_core::port::{
-    ChainBreak, ChainEntry, ChainHead, LogChain, LogEntry, Pending, PortError, Record,
-    RecordChange, RecordKey, Records, Transactions, Version, check_commit, check_value, ready,
+    ChainBreak, ChainEntry, ChainHead, LogChain, LogEntry, LogHold, LogHolds, Pending, PortError,
+    Record, RecordChange, RecordKey, Records, Transactions, Version, check_commit, check_value,
+    ready,
 };
 use gongfu_core::skill::Digest;
 
@@ -16,6 +17,7 @@ pub struct MemoryRecords {
     logs: Mutex<HashMap<RecordKey, Vec<Vec<u8>>>>,
     /// The reason why nothing can be appended, if that is scripted.
     broken_logs: Mutex<Option<String>>,
+    holds: LogHolds,
 }
 
 impl MemoryRecords {
@@ -125,6 +127,10 @@ impl Records for MemoryRecords {
         let logs = self.logs.lock().unwrap();
         let all = logs.get(log).map(Vec::as_slice).unwrap_or_default();
         ready(Ok(all[all.len().saturating_sub(limit)..].to_vec()))
+    }
+
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        ready(Ok(self.holds.take("memory", log.as_str())))
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

@@ -10,8 +10,8 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
-    Change, FileContent, Files, FolderEntry, LogEntry, Pending, PortError, Record, RecordChange,
-    RecordKey, Records, SkillStore, SpaceParts, Transactions, Version,
+    Change, FileContent, Files, FolderEntry, LogEntry, LogHold, Pending, PortError, Record,
+    RecordChange, RecordKey, Records, SkillStore, SpaceParts, Transactions, Version,
 };
 use gongfu_core::skill::{Digest, SkillName, SkillPath};
 
@@ -304,6 +304,10 @@ impl<T: Records + ?Sized> Records for LastWriteWins<Arc<T>> {
         self.0.entries(log, limit)
     }
 
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        self.0.hold_log(log)
+    }
+
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {
         self.0.remove_log(log)
     }
@@ -356,6 +360,10 @@ impl Records for PiecemealCommit {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.0.entries(log, limit)
+    }
+
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        self.0.hold_log(log)
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

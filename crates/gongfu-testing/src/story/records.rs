@@ -41,6 +41,10 @@ pub(super) const PROMISES: &[Promise] = &[
     ),
     Promise::new("concurrent appends lose nothing", appends_lose_nothing),
     Promise::new(
+        "a log has one holder at a time, who needn't say that it ends",
+        has_one_holder,
+    ),
+    Promise::new(
         "a removed log is gone, and begins again with its next entry",
         removes_a_log,
     ),
@@ -281,6 +285,22 @@ fn appends_lose_nothing(fixture: &Fixture) {
             "in order, and whole"
         );
     }
+}
+
+fn has_one_holder(fixture: &Fixture) {
+    let space = fixture.local();
+    let hold = |log: &str| fixture.wait(space.records().hold_log(&key(log))).unwrap();
+    let held = hold("log/one").unwrap();
+    assert!(hold("log/one").is_none());
+    assert!(hold("log/other").is_some());
+    append(fixture, &space, "log/one", "entry");
+    drop(held);
+    let held = hold("log/one").unwrap();
+    fixture
+        .wait(space.records().remove_log(&key("log/one")))
+        .unwrap();
+    drop(held);
+    assert!(hold("log/one").is_some());
 }
 
 fn removes_a_log(fixture: &Fixture) {

@@ -9,8 +9,8 @@ use gongfu_core::account::{Owner, UserId};
 use gongfu_core::library::OWN_SOURCE;
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
-    FileEdit, LogEntry, Materialize as _, Pending, PortError, Record, RecordChange, RecordKey,
-    Records, SkillStore as _, Transactions, Version, ready,
+    FileEdit, LogEntry, LogHold, Materialize as _, Pending, PortError, Record, RecordChange,
+    RecordKey, Records, SkillStore as _, Transactions, Version, ready,
 };
 use gongfu_core::skill::{SkillName, SkillPath};
 use gongfu_files::Home;
@@ -51,6 +51,10 @@ impl Records for Refusing {
 
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>> {
         self.records.entries(log, limit)
+    }
+
+    fn hold_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, Option<LogHold>> {
+        self.records.hold_log(log)
     }
 
     fn remove_log<'a>(&'a self, log: &'a RecordKey) -> Pending<'a, ()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gongfu_agent::Models;
 use gongfu_core::port::{
-    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer,
+    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer, Price,
 };
 use gongfu_llm::{Clients, Key, Limits, Provider, ProviderKind, Settings};
 
@@ -91,7 +91,7 @@ impl ConfiguredModels {
         let set_up: Vec<&str> = self.set_up().collect();
         let message = match set_up.first() {
             Some(first) => format!(
-                "no model is named (configured: {}); name one with `--model {first}/NAME`, or for good with \
+                "no model is named (configured: {}); name one: `gongfu chat --model {first}/NAME`, or for good \
                  `gongfu config set models.default {first}/NAME`",
                 set_up.join(", ")
             ),
@@ -102,8 +102,12 @@ impl ConfiguredModels {
     }
 
     /// The price of a model, by its full name.
-    fn price_of(&self, full_name: &str) -> Option<ModelPrice> {
-        self.prices.get(full_name).copied()
+    fn price_of(&self, full_name: &str) -> Option<Price> {
+        self.prices.get(full_name).map(|price| Price {
+            input: price.input,
+            cached: price.cached.unwrap_or(price.input),
+            output: price.output,
+        })
     }
 }
 
@@ -172,12 +176,11 @@ impl Models for ConfiguredModels {
             }
         };
         let model = self.clients.chat_model(provider, model)?;
-        let writes_calls = self.without_tools.iter().any(|name| name == model.name());
-        Ok(if writes_calls {
-            Arc::new(WithoutTools(model))
-        } else {
-            model
-        })
+        Ok(Arc::new(ConfiguredModel {
+            calls_tools: !self.without_tools.iter().any(|name| name == model.name()),
+            price: self.price_of(model.name()),
+            model,
+        }))
     }
 
     fn names(&self) -> Vec<String> {
@@ -187,16 +190,24 @@ impl Models for ConfiguredModels {
     }
 }
 
-/// A model that writes calls into its text.
-struct WithoutTools(Arc<dyn ChatModel>);
+/// A model with what the settings say about it.
+struct ConfiguredModel {
+    model: Arc<dyn ChatModel>,
+    calls_tools: bool,
+    price: Option<Price>,
+}
 
-impl ChatModel for WithoutTools {
+impl ChatModel for ConfiguredModel {
     fn name(&self) -> &str {
-        self.0.name()
+        self.model.name()
     }
 
     fn calls_tools(&self) -> bool {
-        false
+        self.calls_tools
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.price
     }
 
     fn ask<'a>(
@@ -204,6 +215,9 @@ impl ChatModel for WithoutTools {
         request: &'a ModelRequest,
         events: &'a dyn ModelEvents,
     ) -> PendingAnswer<'a> {
-        self.0.ask(request, events)
+        self.model.ask(request, events)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,10 @@ mod session;
 
 use std::sync::Arc;
 
-use gongfu_agent::Agent;
+use gongfu_agent::{Agent, SessionList};
+use gongfu_core::account::Actor;
+use gongfu_hub::ToolError;
+use gongfu_hub::agent::SessionInfo;
 
 use super::Outcome;
 use crate::agent::agent;
@@ -45,4 +48,17 @@ fn agent_of(environment: &Environment, places: &Places) -> anyhow::Result<(Parts
     let parts = wiring::parts(environment, places)?;
     let agent = agent(&parts.catalog, &config, environment);
     Ok((parts, agent))
+}
+
+/// The folder that a chat works in, as its sessions name it.
+fn project(parts: &Parts) -> String {
+    parts.workspace.folder().display().to_string()
+}
+
+/// The sessions of the folder that a chat works in, the one with the latest turn first.
+async fn project_sessions(parts: &Parts, actor: &Actor) -> Result<Vec<SessionInfo>, ToolError> {
+    let mut sessions = parts.catalog.operate(SessionList {}, actor).await?;
+    let project = project(parts);
+    sessions.retain(|info| info.project.as_ref() == Some(&project));
+    Ok(sessions)
 }

@@ -1,5 +1,7 @@
 //! Runs that are killed, resumed, damaged or taken over.
 
+use gongfu_core::port::LogHold;
+
 use super::*;
 
 const STEPS: &str = "
@@ -122,31 +124,45 @@ async fn failed_run_continues_where_it_failed() {
     assert_eq!(fixture.runs().await[0].success, Some(true));
 }
 
-/// Writes another process into the record of a run when its step `c` starts.
-struct Taker(Arc<MemorySpace>);
+/// Tries to hold the log of the run when its step `c` starts.
+struct Other(Arc<MemorySpace>);
 
-impl TaskEvents for Taker {
-    fn event(&self, event: &Event) {
-        if matches!(event, Event::StepStarted { step, .. } if step == "c") {
-            let prefix = RecordKey::new("pipeline-run").unwrap();
-            let records = &self.0.records;
-            let (key, record) = now(records.list(&prefix)).unwrap().remove(0);
-            let mut info: Value = serde_json::from_slice(&record.value).unwrap();
-            info["writer"] = json!("another");
-            records.damage(&key, &serde_json::to_vec(&info).unwrap());
+impl CallEvents for Other {}
+
+impl TaskEvents for Other {
+    fn event(&self, event: TaskEvent) {
+        if matches!(event, TaskEvent::Logged(Event::StepStarted { step, .. }) if step == "c") {
+            assert!(hold(&self.0).is_none());
         }
     }
 }
 
+fn hold(space: &MemorySpace) -> Option<LogHold> {
+    let prefix = RecordKey::new("pipeline-run").unwrap();
+    let (key, _) = now(space.records.list(&prefix)).unwrap().remove(0);
+    let log = key.as_str().replace("pipeline-run", "pipelines");
+    now(space.records.hold_log(&RecordKey::new(log).unwrap())).unwrap()
+}
+
 #[tokio::test]
-async fn run_that_another_process_took_over_stops() {
+async fn run_that_is_running_cannot_be_resumed() {
     let fixture = fixture();
-    let events = Arc::new(Taker(Arc::clone(&fixture.space)));
+    let events = Arc::new(Other(Arc::clone(&fixture.space)));
     let request = TaskRequest {
         events,
         ..start(STEPS, json!({}))
     };
-    let error = fixture.run(request).await.unwrap_err();
-    let wanted = "another process continued the run";
-    assert!(error.to_string().contains(wanted), "{error}");
+    let result = fixture.run(request).await.unwrap();
+    let held = hold(&fixture.space).unwrap();
+    let resume = || {
+        TaskRequest::new(TaskInput::Resume {
+            run: result.run.clone(),
+            pipeline: None,
+        })
+    };
+    let error = fixture.run(resume()).await.unwrap_err().to_string();
+    assert!(error.contains("is running"), "{error}");
+    drop(held);
+    let error = fixture.run(resume()).await.unwrap_err().to_string();
+    assert!(!error.contains("is running"), "{error}");
 }

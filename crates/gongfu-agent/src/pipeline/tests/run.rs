@@ -114,9 +114,11 @@ async fn refused_call_is_not_tried_again() {
 /// Cancels a run when this step starts.
 struct Canceller(&'static str, CancellationToken);
 
+impl CallEvents for Canceller {}
+
 impl TaskEvents for Canceller {
-    fn event(&self, event: &Event) {
-        if matches!(event, Event::StepStarted { step, .. } if step == self.0) {
+    fn event(&self, event: TaskEvent) {
+        if matches!(event, TaskEvent::Logged(Event::StepStarted { step, .. }) if step == self.0) {
             self.1.cancel();
         }
     }

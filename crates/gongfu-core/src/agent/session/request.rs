@@ -68,7 +68,8 @@ impl Session {
     /// The prompt of the running turn if the summary covers it: the prompt is sent whole as well.
     fn summarised_prompt(&self) -> Option<&Message> {
         let (through, _) = self.compacted.as_ref()?;
-        let at = self.turn.as_ref()?.at;
+        self.turn.as_ref()?;
+        let at = self.last_prompt;
         self.messages.get(at).filter(|_| at < *through)
     }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::reply::{CUT, NO_ANSWER};
+use super::reply::{CUT, NO_ANSWER, STOPPED};
 use super::*;
-use crate::agent::{CallStatus, LoggedDigest, with_unique_ids};
+use crate::agent::{CallStatus, LoggedDigest, as_logged};
 use crate::port::{ModelCall, ModelErrorKind, StopReason};
 
 /// A session that is driven without a model: each event becomes an entry.
@@ -29,6 +29,7 @@ impl Driver {
         self.add(EntryEvent::Prompt {
             text: text.to_owned(),
             limits,
+            skills: None,
         });
     }
 
@@ -51,8 +52,7 @@ impl Driver {
                 Effect::Ask { last } => {
                     let request = self.session.request("system", &[], last);
                     self.add(Session::asking("a/b", &request, last));
-                    let answer =
-                        with_unique_ids(answers.next().unwrap(), self.session.next_entry());
+                    let answer = as_logged(answers.next().unwrap(), self.session.next_entry());
                     let digest = LoggedDigest::of_json(&answer);
                     self.add(EntryEvent::Answered {
                         answer,
@@ -164,6 +164,29 @@ fn steps_end_with_one_last_answer() {
         (trace.len(), reply),
         (6, Some((NO_ANSWER.to_owned(), End::Steps)))
     );
+    // What it says before another call isn't taken for the end of the work.
+    let fenced = text(&format!("Now the tests.\n\n{}", action("a", &json!({}))));
+    let (_, reply) = traced((0..7).map(|_| fenced.clone()).collect());
+    let stopped = format!("Now the tests.\n\n{STOPPED}");
+    assert_eq!(reply, Some((stopped, End::Steps)));
+}
+
+#[test]
+fn arguments_with_too_many_levels_are_refused_and_can_be_logged() {
+    let deep = (0..120).fold(json!(1), |value, _| json!([value]));
+    let params = json!({ "x": deep });
+    let mut driver = Driver::begun("do it", AgentLimits::default());
+    let answers = [
+        native(&[("a", params.clone())]),
+        text(&action("a", &params)),
+        text("ok"),
+    ];
+    driver.run(&mut answers.into_iter(), "done");
+    assert_eq!(driver.trace().0, ["a {} invalid", "a {} invalid"]);
+    for entry in &driver.entries {
+        let line = serde_json::to_vec(entry).unwrap();
+        assert_eq!(serde_json::from_slice::<Entry>(&line).unwrap(), *entry);
+    }
 }
 
 #[test]
@@ -263,6 +286,7 @@ fn budget_stops_the_turn_before_the_model_is_asked() {
             input: 8,
             output: 2,
             cached: 0,
+            cost: 0,
         },
         ..native(&[("a", json!({}))])
     };

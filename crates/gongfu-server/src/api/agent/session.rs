@@ -1,11 +1,13 @@
 //! The caller's sessions of the agent.
 
+use std::collections::BTreeMap;
+
+use gongfu_core::port::Usage;
 use gongfu_hub::agent::SessionInfo;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 use super::super::context::Context;
 use super::super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
@@ -19,60 +21,9 @@ const PAGE: usize = 50;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in super::super) struct SessionPage {
     /// The sessions, the one with the latest turn first.
-    items: Vec<ListedSession>,
+    items: Vec<SessionInfo>,
     /// The number of all.
     total: usize,
-}
-
-/// A session.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ListedSession {
-    /// The id.
-    id: String,
-    /// The start of its first prompt.
-    title: String,
-    /// The time of its start (RFC 3339).
-    started: String,
-    /// The time of its last turn.
-    updated: String,
-    /// The model that was asked last.
-    model: Option<String>,
-    /// The number of turns.
-    turns: usize,
-    /// True while a turn isn't at its end.
-    is_open: bool,
-    /// The tokens of all turns.
-    usage: Tokens,
-    /// The session that it was forked from.
-    forked_from: Option<String>,
-}
-
-/// Tokens by kind: `input`, `output`, and `cached` for those of `input` that came from a cache.
-type Tokens = BTreeMap<&'static str, u64>;
-
-fn tokens(usage: gongfu_core::port::Usage) -> Tokens {
-    let kinds = [
-        ("input", usage.input),
-        ("output", usage.output),
-        ("cached", usage.cached),
-    ];
-    BTreeMap::from(kinds)
-}
-
-impl From<SessionInfo> for ListedSession {
-    fn from(info: SessionInfo) -> Self {
-        Self {
-            id: info.id,
-            title: info.title,
-            started: info.started,
-            updated: info.updated,
-            model: info.model,
-            turns: info.turns,
-            is_open: info.is_open,
-            usage: tokens(info.usage),
-            forked_from: info.forked_from,
-        }
-    }
 }
 
 /// List the sessions of the agent, the one with the latest turn first.
@@ -90,17 +41,14 @@ impl Endpoint for AgentSessions {
     const PATH: &'static str = "/api/v1/agent/sessions";
     const ACCESS: Access = READ;
     const IS_LOCAL: bool = true;
-    const REFUSALS: &'static [Refusal] = &[Refusal {
-        status: 403,
-        codes: &["AGENT_OFF"],
-    }];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF];
     type Reply = SessionPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<SessionPage>, Problem> {
         let sessions = context.agent()?.sessions(&context.actor()?).await?;
         let total = sessions.len();
         let items = sessions.into_iter().take(self.limit.unwrap_or(PAGE));
-        let items = items.map(ListedSession::from).collect();
+        let items = items.collect();
         Ok(Answer::from(SessionPage { items, total }))
     }
 }
@@ -114,8 +62,9 @@ pub(in super::super) struct SessionLog {
     model: Option<String>,
     /// True while a turn isn't at its end.
     is_open: bool,
-    /// The tokens of all turns.
-    usage: Tokens,
+    /// The tokens of all turns by kind, and their cost.
+    #[schemars(with = "BTreeMap<String, f64>")]
+    usage: Usage,
     /// The entries of the log, in order; each has a number `n`, a time `at` and a `kind`.
     entries: Vec<Map<String, Value>>,
 }
@@ -136,18 +85,9 @@ impl Endpoint for AgentSession {
     const ACCESS: Access = READ;
     const IS_LOCAL: bool = true;
     const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 403,
-            codes: &["AGENT_OFF"],
-        },
-        Refusal {
-            status: 404,
-            codes: &["SESSION_NOT_FOUND"],
-        },
-        Refusal {
-            status: 422,
-            codes: &["SESSION_INVALID"],
-        },
+        Refusal::AGENT_OFF,
+        Refusal::SESSION_NOT_FOUND,
+        Refusal::SESSION_INVALID,
     ];
     type Reply = SessionLog;
 
@@ -165,7 +105,7 @@ impl Endpoint for AgentSession {
         Ok(Answer::from(SessionLog {
             model: shown.session.model().map(str::to_owned),
             is_open: shown.session.is_open(),
-            usage: tokens(shown.session.usage()),
+            usage: shown.session.usage(),
             id: self.id,
             entries,
         }))
@@ -188,16 +128,7 @@ impl Endpoint for AgentSessionRemove {
     const ACCESS: Access = WRITE;
     const IS_LOCAL: bool = true;
     const SUCCESS: StatusCode = StatusCode::NO_CONTENT;
-    const REFUSALS: &'static [Refusal] = &[
-        Refusal {
-            status: 403,
-            codes: &["AGENT_OFF"],
-        },
-        Refusal {
-            status: 404,
-            codes: &["SESSION_NOT_FOUND"],
-        },
-    ];
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF, Refusal::SESSION_NOT_FOUND];
     const REPLY: ReplyBody = ReplyBody::Nothing;
     type Reply = ();
 

@@ -3,12 +3,12 @@
 //! Text goes out as the model writes it, and can't be taken back: where the model is asked again, the stream says so. What
 //! a model writes between calls is part of the text; the calls that it writes into its text aren't.
 
-use gongfu_hub::agent::ChatResult;
+use gongfu_hub::agent::{ChatResult, TurnEvent};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::super::event_stream::{EventSource, KEEP_ALIVE, event};
-use super::super::turn::{RunningTurn, TurnEvent};
+use super::super::work::TurnWork;
 use super::completion::{CompletionUsage, Head, TurnReport, finish_reason};
 use super::refusal::ErrorBody;
 use crate::problem::Problem;
@@ -22,7 +22,7 @@ const ACTION: &str = "action";
 
 /// The chunks of a turn.
 pub(super) struct Chunks {
-    turn: RunningTurn,
+    turn: TurnWork,
     head: Head,
     has_usage: bool,
     text: StreamText,
@@ -31,7 +31,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn new(turn: RunningTurn, head: Head, has_usage: bool) -> Self {
+    pub(super) fn new(turn: TurnWork, head: Head, has_usage: bool) -> Self {
         Self {
             turn,
             head,
@@ -50,12 +50,12 @@ impl Chunks {
         let until = Instant::now() + KEEP_ALIVE;
         while let Ok(event) = timeout_at(until, self.turn.next()).await {
             let chunks = match event {
-                Some(TurnEvent::Ended(ended)) => {
+                Some(event) => self.chunks(&event),
+                None => {
+                    let result = self.turn.end().await?;
                     self.is_over = true;
-                    self.last((*ended)?)
+                    self.last(result)
                 }
-                Some(event) => self.chunks(event),
-                None => return Err(Problem::Fault),
             };
             if !chunks.is_empty() {
                 return Ok(chunks);
@@ -64,43 +64,18 @@ impl Chunks {
         Ok(String::new())
     }
 
-    fn chunks(&mut self, turn_event: TurnEvent) -> String {
-        match turn_event {
-            TurnEvent::Session(_) => String::new(),
-            TurnEvent::Text(piece) => {
-                let text = self.text.push(&piece);
-                self.content(&text)
+    fn chunks(&mut self, turn_event: &TurnEvent) -> String {
+        let text = match turn_event {
+            TurnEvent::Session(_) | TurnEvent::Compacted => return String::new(),
+            TurnEvent::Text(piece) => self.text.push(piece),
+            TurnEvent::Answered => self.text.end_answer(),
+            TurnEvent::Retry { .. } => self.text.retry(),
+            TurnEvent::Calling(_) | TurnEvent::Called(_) => {
+                let report = turn_event.json().map(|(name, data)| json!({ name: data }));
+                return self.chunk(json!({}), None, report);
             }
-            TurnEvent::Answered => {
-                let text = self.text.end_answer();
-                self.content(&text)
-            }
-            TurnEvent::Retry { .. } => {
-                let text = self.text.retry();
-                self.content(&text)
-            }
-            TurnEvent::Calling(call) => {
-                let call = json!({ "id": call.id, "tool": call.tool, "params": call.params });
-                self.chunk(json!({}), None, Some(json!({ "call": call })))
-            }
-            TurnEvent::Called(record) => {
-                let result = json!({
-                    "id": record.call.id,
-                    "tool": record.call.tool,
-                    "status": record.status,
-                    "duration_ms": record.duration_ms,
-                    "result": record.result,
-                });
-                self.chunk(json!({}), None, Some(json!({ "result": result })))
-            }
-            TurnEvent::Ended(ended) => {
-                self.is_over = true;
-                match *ended {
-                    Ok(result) => self.last(result),
-                    Err(error) => event(None, &ErrorBody::of(&Problem::from(error))),
-                }
-            }
-        }
+        };
+        self.content(&text)
     }
 
     /// The rest of the reply, and the end.
@@ -166,8 +141,17 @@ impl Chunks {
 impl EventSource for Chunks {
     async fn next(&mut self) -> Option<String> {
         while !self.is_over {
-            let event = self.turn.next().await?;
-            let chunks = self.chunks(event);
+            let chunks = match self.turn.next().await {
+                Some(event) => self.chunks(&event),
+                None => {
+                    let ended = self.turn.end().await;
+                    self.is_over = true;
+                    match ended {
+                        Ok(result) => self.last(result),
+                        Err(problem) => event(None, &ErrorBody::of(&problem)),
+                    }
+                }
+            };
             if !chunks.is_empty() {
                 return Some(chunks);
             }

@@ -6,6 +6,7 @@ mod event;
 mod form;
 mod markdown;
 mod question;
+mod quote;
 mod slash;
 mod tty;
 mod turn;
@@ -14,7 +15,7 @@ mod view;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use gongfu_agent::{Agent, SessionList, SessionShow, SessionStop};
+use gongfu_agent::{Agent, SessionShow, SessionStop};
 use gongfu_core::account::Actor;
 use gongfu_core::port::Usage;
 use gongfu_hub::ToolError;
@@ -25,8 +26,8 @@ use tokio::runtime::Runtime;
 use self::editor::{Input, LineEditor};
 use self::tty::Tty;
 use self::view::View;
-use super::agent_of;
 use super::print::last_session;
+use super::{agent_of, project_sessions};
 use crate::cli::TurnArguments;
 use crate::command::Outcome;
 use crate::command::call_error::{print_error, report_error};
@@ -63,7 +64,10 @@ pub(super) fn run(
     let home = wiring::home(environment)?;
     let person = sets::working_with(person(), arguments.set.as_deref(), &home)?;
     let (parts, agent) = agent_of(environment, &arguments.places)?;
-    if let Err(error) = agent.model_name(arguments.model.as_deref()) {
+    let is_new = arguments.session.is_none() && !arguments.resume;
+    if let Err(error) = agent.model_name(arguments.model.as_deref())
+        && (is_new || arguments.model.is_some())
+    {
         print_error(&error, terminal);
         return Ok(Outcome::Findings);
     }
@@ -78,6 +82,7 @@ pub(super) fn run(
             person,
             session: None,
             model: arguments.model,
+            session_model: None,
             is_open: false,
             usage: Usage::default(),
             signals: Signals::listen(),
@@ -103,21 +108,6 @@ fn end(runtime: Runtime, parts: &Parts) {
     parts.sandbox.end();
 }
 
-/// Returns true if the process that wrote a log last still runs.
-fn is_running(writer: &str) -> bool {
-    #[cfg(unix)]
-    {
-        let id = writer.split('-').next().and_then(|id| id.parse().ok());
-        let process = id.and_then(rustix::process::Pid::from_raw);
-        process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = writer;
-        false
-    }
-}
-
 /// Waits until the program is to end. The editor sees Ctrl-C by itself; one of a turn that is over counts no more.
 async fn ended(signals: &mut Signals) {
     while signals.wish().await == Wish::Interrupt {}
@@ -131,8 +121,10 @@ struct Chat<'t> {
     person: Actor,
     /// The session; `None` until the first prompt of a new one.
     session: Option<String>,
-    /// The name of the model; `None` for the configured one.
+    /// The name of the model; `None` for that of the session, or the configured one.
     model: Option<String>,
+    /// The model of the session that was continued.
+    session_model: Option<String>,
     /// True if the last turn isn't at its end.
     is_open: bool,
     /// The tokens of the last turn.
@@ -182,6 +174,11 @@ impl Chat<'_> {
         self.leave()
     }
 
+    /// The name of the model that is asked; `None` for the configured one.
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref().or(self.session_model.as_deref())
+    }
+
     /// One line about what is used here.
     fn greet(&mut self, session: Option<&str>) -> anyhow::Result<()> {
         let parts = self.parts;
@@ -191,7 +188,7 @@ impl Chat<'_> {
             .iter()
             .filter(|skill| skill.enabled)
             .count();
-        let model = self.agent.model_name(self.model.as_deref());
+        let model = self.agent.model_name(self.model());
         let facts = [
             format!("gongfu {}", env!("CARGO_PKG_VERSION")),
             plain(&model.unwrap_or_default()),
@@ -239,6 +236,7 @@ impl Chat<'_> {
         };
         self.session = Some(id);
         self.is_open = session.is_open();
+        self.session_model = session.model().map(str::to_owned);
         self.usage = session
             .turns()
             .last()
@@ -281,11 +279,11 @@ impl Chat<'_> {
 
     /// Offers a session that a crash left open.
     async fn offer(&mut self) -> anyhow::Result<()> {
-        let listed = self.operate(SessionList {}).await;
+        let listed = project_sessions(self.parts, &self.person).await;
         let last = self
             .told(listed)?
             .and_then(|sessions| sessions.into_iter().next());
-        if let Some(last) = last.filter(|last| last.is_open && !is_running(&last.writer)) {
+        if let Some(last) = last.filter(|last| last.is_open && !last.is_running) {
             let title = clip(&plain(&last.title), Some(40));
             let note = format!("unfinished: \"{title}\"; to finish it: /resume {}", last.id);
             self.view.dim(&note)?;

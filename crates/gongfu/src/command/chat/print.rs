@@ -3,15 +3,13 @@
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gongfu_agent::SessionList;
 use gongfu_core::account::Actor;
-use gongfu_core::port::ModelRetry;
 use gongfu_hub::ToolError;
-use gongfu_hub::agent::{AgentEvents, ChatInput, ChatRequest, ChatResult};
+use gongfu_hub::agent::{AgentEvents, CallEvents, ChatInput, ChatRequest, ChatResult, TurnEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::agent_of;
+use super::{agent_of, project, project_sessions};
 use crate::cli::TurnArguments;
 use crate::command::Outcome;
 use crate::command::call_error::{outcome_of, print_error};
@@ -44,6 +42,7 @@ pub(super) fn run(
             session,
             input,
             model: turn.model,
+            project: Some(project(&parts)),
             events: Arc::clone(&events) as Arc<dyn AgentEvents>,
             cancel: cancel.clone(),
             ..ChatRequest::new("")
@@ -87,15 +86,15 @@ fn input(turn: &TurnArguments) -> anyhow::Result<ChatInput> {
     Ok(ChatInput::Prompt(text))
 }
 
-/// The id of the session with the latest turn.
+/// The id of the session of this folder with the latest turn.
 pub(super) async fn last_session(parts: &Parts, actor: &Actor) -> anyhow::Result<String> {
-    let sessions = parts.catalog.operate(SessionList {}, actor).await?;
+    let sessions = project_sessions(parts, actor).await?;
     let last = sessions.into_iter().next();
     let last = last.ok_or_else(|| {
         Failure::new(
             "SESSION_NOT_FOUND",
-            "there is no session yet",
-            "start one: gongfu chat",
+            "there is no session of this folder yet",
+            "start one: gongfu chat; `gongfu chat list` lists those of others",
         )
     })?;
     Ok(last.id)
@@ -139,13 +138,26 @@ struct PrintEvents {
     session: Mutex<Option<String>>,
 }
 
-impl AgentEvents for PrintEvents {
-    fn session(&self, id: &str) {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        *session = Some(id.to_owned());
-    }
+impl CallEvents for PrintEvents {}
 
-    fn retry(&self, retry: &ModelRetry<'_>) {
-        tracing::warn!(attempt = retry.attempt, wait_ms = retry.wait_ms, error = %retry.error, "the model is asked again");
+impl AgentEvents for PrintEvents {
+    fn event(&self, event: TurnEvent) {
+        match event {
+            TurnEvent::Session(id) => {
+                let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+                *session = Some(id);
+            }
+            TurnEvent::Retry {
+                attempt,
+                wait_ms,
+                message,
+            } => tracing::warn!(
+                attempt,
+                wait_ms,
+                error = message,
+                "the model is asked again"
+            ),
+            _ => {}
+        }
     }
 }

@@ -33,22 +33,6 @@ pub(super) fn list(
 ) -> anyhow::Result<Outcome> {
     let sessions = asked(SessionList {}, json, environment, terminal)?;
     if json {
-        let sessions: Vec<Value> = sessions
-            .iter()
-            .map(|info| {
-                json!({
-                    "id": info.id,
-                    "title": info.title,
-                    "started": info.started,
-                    "updated": info.updated,
-                    "model": info.model,
-                    "turns": info.turns,
-                    "is_open": info.is_open,
-                    "usage": info.usage,
-                    "forked_from": info.forked_from,
-                })
-            })
-            .collect();
         terminal.json(&sessions)?;
         return Ok(Outcome::Good);
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use gongfu_agent::pipeline::{TaskEvents, TaskInput, TaskRequest, TaskResult};
+use gongfu_agent::pipeline::{TaskInput, TaskRequest};
 use gongfu_core::pipeline::{Event, Status};
 use gongfu_hub::ToolError;
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -106,12 +107,14 @@ fn parsed(inputs: &[String]) -> Result<Map<String, Value>, Failure> {
 /// Sends the progress of a run to the terminal, a line each.
 struct Progress(mpsc::UnboundedSender<String>);
 
-impl TaskEvents for Progress {
-    fn run(&self, id: &str) {
-        self.say(format!("run {id}"));
-    }
+impl CallEvents for Progress {}
 
-    fn event(&self, event: &Event) {
+impl TaskEvents for Progress {
+    fn event(&self, event: TaskEvent) {
+        let event = match event {
+            TaskEvent::Run(id) => return self.say(&format!("run {id}")),
+            TaskEvent::Logged(event) => event,
+        };
         let line = match event {
             Event::Started { .. } | Event::Resumed {} | Event::Ended { .. } => return,
             Event::StepStarted { step, attempt: 1 } => format!("{step}: started"),
@@ -125,14 +128,14 @@ impl TaskEvents for Progress {
                 format!("{step}: failed: {first}")
             }
         };
-        self.say(line);
+        self.say(&line);
     }
 }
 
 impl Progress {
-    fn say(&self, line: String) {
+    fn say(&self, line: &str) {
         // Nobody reads it any more when the command ends.
-        let _ = self.0.send(plain(&line));
+        let _ = self.0.send(plain(line));
     }
 }
 

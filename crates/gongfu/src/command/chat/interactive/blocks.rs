@@ -19,6 +19,8 @@ struct Fence {
     mark: char,
     length: usize,
     kind: Kind,
+    /// The length of the block up to the first line of code.
+    start: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +53,12 @@ impl Fence {
         } else {
             Kind::Nested
         };
-        Some(Self { mark, length, kind })
+        Some(Self {
+            mark,
+            length,
+            kind,
+            start: 0,
+        })
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
@@ -75,6 +82,13 @@ impl Blocks {
             self.close(&mut whole);
         }
         whole
+    }
+
+    /// The whole lines so far of a block whose code isn't at its end: what follows them doesn't change them.
+    pub(super) fn open(&self) -> Option<&str> {
+        let fence = self.fence.as_ref()?;
+        let block = self.block.trim_end();
+        (fence.kind != Kind::Action && block.len() > fence.start).then_some(block)
     }
 
     /// The answer ends: what is left of it.
@@ -128,6 +142,9 @@ impl Blocks {
             self.close(whole);
         } else {
             self.block.push_str(line);
+            if let Some(fence) = &mut self.fence {
+                fence.start = self.block.len();
+            }
         }
     }
 

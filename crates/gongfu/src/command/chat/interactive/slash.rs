@@ -2,13 +2,14 @@
 
 use std::pin::Pin;
 
-use gongfu_agent::{Agent, SessionCompact, SessionList, SessionShow};
+use gongfu_agent::{Agent, SessionCompact, SessionShow};
 use gongfu_core::near;
 use gongfu_hub::Request;
 use gongfu_hub::agent::ChatInput;
 use serde_json::{Map, Value};
 
 use super::Chat;
+use crate::command::chat::project_sessions;
 use crate::table::{clip, count, pad, width};
 use crate::terminal::{Paint, plain};
 
@@ -171,7 +172,7 @@ impl Chat<'_> {
 
     fn switch(&mut self, name: &str) -> anyhow::Result<()> {
         let wanted = if name.is_empty() {
-            self.model.clone()
+            self.model().map(str::to_owned)
         } else {
             Some(name.to_owned())
         };
@@ -229,7 +230,7 @@ impl Chat<'_> {
     }
 
     async fn resume(&mut self, id: &str) -> anyhow::Result<()> {
-        let listed = self.operate(SessionList {}).await;
+        let listed = project_sessions(self.parts, &self.person).await;
         let Some(sessions) = self.told(listed)? else {
             return Ok(());
         };
@@ -270,6 +271,7 @@ impl Chat<'_> {
 
     fn renew(&mut self) -> anyhow::Result<()> {
         self.session = None;
+        self.session_model = None;
         self.is_open = false;
         self.usage = gongfu_core::port::Usage::default();
         let line = self.view.terminal.paint(Paint::Dim, "new session");

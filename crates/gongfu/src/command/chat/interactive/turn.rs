@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_agent::SessionShow;
-use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent};
 use gongfu_hub::{ErrorCode, Problem, ToolError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::event::{Happening, Sending};
+use super::super::project;
+use super::event::{EventSender, Message};
 use super::{Chat, Wish};
 
 /// The time between two pictures of the last line.
@@ -32,6 +33,7 @@ impl Chat<'_> {
             Err(error) => {
                 let is_stopped = error.code() == ErrorCode::Cancelled;
                 self.view.answered()?;
+                self.view.interrupted()?;
                 if is_stopped {
                     self.view.dim("stopped")?;
                 } else {
@@ -51,13 +53,14 @@ impl Chat<'_> {
         &mut self,
         input: ChatInput,
     ) -> anyhow::Result<Result<ChatResult, ToolError>> {
-        let (sender, mut happenings) = mpsc::unbounded_channel();
+        let (sender, mut messages) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
         let request = ChatRequest {
             session: self.session.clone(),
             input,
-            model: self.model.clone(),
-            events: Arc::new(Sending(sender)),
+            model: self.model().map(str::to_owned),
+            project: Some(project(self.parts)),
+            events: Arc::new(EventSender(sender)),
             cancel: cancel.clone(),
             ..ChatRequest::new("")
         };
@@ -73,13 +76,13 @@ impl Chat<'_> {
                     }
                     cancel.cancel();
                 }
-                Some(happening) = happenings.recv() => self.happens(happening, &cancel).await?,
+                Some(message) = messages.recv() => self.receive(message, &cancel).await?,
                 ended = &mut chatting => break ended,
                 _ = ticks.tick() => self.view.tick()?,
             }
         };
-        while let Ok(happening) = happenings.try_recv() {
-            self.happens(happening, &cancel).await?;
+        while let Ok(message) = messages.try_recv() {
+            self.receive(message, &cancel).await?;
         }
         Ok(ended.unwrap_or_else(|error| {
             let reason = error.to_string();
@@ -87,26 +90,21 @@ impl Chat<'_> {
         }))
     }
 
-    async fn happens(
+    async fn receive(
         &mut self,
-        happening: Happening,
+        message: Message,
         cancel: &CancellationToken,
     ) -> anyhow::Result<()> {
-        match happening {
-            Happening::Session(id) => self.session = Some(id),
-            Happening::Text(piece) => self.view.text(&piece)?,
-            Happening::Retry(reason) => self.view.void(&reason)?,
-            Happening::Answered => self.view.answered()?,
-            Happening::Calling(call) => self.view.calling(&call)?,
-            Happening::Progress(call, said) => self.view.progress(&call, &said),
-            Happening::Called(record, result) => self.view.called(&record, &result)?,
-            Happening::Compacted => self.view.dim("the first messages were summarised")?,
-            Happening::Ask(question, answer) => {
+        match message {
+            Message::Event(TurnEvent::Session(id)) => self.session = Some(id),
+            Message::Event(event) => self.view.event(event)?,
+            Message::Progress(call, said) => self.view.progress(&call, &said),
+            Message::Ask(question, answer) => {
                 let answered = !cancel.is_cancelled() && self.approve(&question, cancel).await?;
                 let _ = answer.send(answered);
                 self.tty.hide_typing();
             }
-            Happening::Elicit(question, answer) => {
+            Message::Elicit(question, answer) => {
                 let answered = if cancel.is_cancelled() {
                     None
                 } else {
