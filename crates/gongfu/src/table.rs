@@ -84,7 +84,10 @@ mod tests {
         assert_eq!(clip("abc", None), "abc");
         assert_eq!(pad("功", 4), "功  ");
         for most in 0..12 {
-            for text in ["a 合并 pdf 文件 b", "⚠\u{fe0f}1\u{fe0f}\u{20e3}❤\u{fe0f}👩\u{200d}💻ab⚠\u{fe0f}⚠\u{fe0f}"] {
+            for text in [
+                "a 合并 pdf 文件 b",
+                "⚠\u{fe0f}1\u{fe0f}\u{20e3}❤\u{fe0f}👩\u{200d}💻ab⚠\u{fe0f}⚠\u{fe0f}",
+            ] {
                 assert!(width(&clip(text, Some(most))) <= most, "{text} {most}");
             }
         }

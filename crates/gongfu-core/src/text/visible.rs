@@ -64,7 +64,10 @@ mod tests {
         let expected = "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}\\u{2028}g";
         assert_eq!(visible(text), expected);
         assert_eq!(visible_lines(text), expected.replace("\\u{d}", "\r"));
-        assert_eq!(marked("\u{fe0f}a\u{1b}\r\n\u{202e}"), "\u{fffd}a\u{fffd}\u{fffd}\n\u{fffd}");
+        assert_eq!(
+            marked("\u{fe0f}a\u{1b}\r\n\u{202e}"),
+            "\u{fffd}a\u{fffd}\u{fffd}\n\u{fffd}"
+        );
     }
 
     #[test]

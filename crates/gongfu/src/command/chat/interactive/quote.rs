@@ -19,7 +19,10 @@ const LEAST: usize = 10;
 
 /// The rows of a text for a terminal of so many columns. Longer runs of blanks, and of blank lines, are shown as their number.
 pub(super) fn quoted(text: &str, width: Option<usize>) -> Vec<String> {
-    let room = width.unwrap_or(WIDTH).saturating_sub(columns_of(MARK)).max(LEAST);
+    let room = width
+        .unwrap_or(WIDTH)
+        .saturating_sub(columns_of(MARK))
+        .max(LEAST);
     let text = shown(text);
     let mut rows = Vec::new();
     let mut blank = 0;

@@ -104,7 +104,10 @@ fn emoji_and_joining_scripts_stay_as_they_are() {
         "👩\u{200d}💻",
     ] {
         assert_eq!(rendered(text, None), text.replace('\\', ""));
-        assert_eq!(lines(&format!("```\n{text}\n```"), 80), [format!("  {text}")]);
+        assert_eq!(
+            lines(&format!("```\n{text}\n```"), 80),
+            [format!("  {text}")]
+        );
     }
     let hidden = "\u{fe0f}a\u{fe0f} x\u{e0041}";
     assert_eq!(rendered(hidden, None), "\u{fffd}a\u{fffd} x\u{fffd}");

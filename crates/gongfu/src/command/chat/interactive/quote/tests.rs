@@ -20,8 +20,14 @@ fn each_row_has_a_mark() {
                 "  │ s LOW.",
             ],
         ),
-        ("x\u{1b}[2J\ry\u{202e}", &["  │ x\u{fffd}[2J\u{fffd}y\u{fffd}"]),
-        ("功夫功夫功夫功夫功夫功夫", &["  │ 功夫功夫功夫功夫功夫", "  │ 功夫"]),
+        (
+            "x\u{1b}[2J\ry\u{202e}",
+            &["  │ x\u{fffd}[2J\u{fffd}y\u{fffd}"],
+        ),
+        (
+            "功夫功夫功夫功夫功夫功夫",
+            &["  │ 功夫功夫功夫功夫功夫", "  │ 功夫"],
+        ),
     ] {
         assert_eq!(quoted(text, Some(24)), wanted, "{text:?}");
     }

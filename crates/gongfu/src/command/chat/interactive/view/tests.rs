@@ -46,7 +46,10 @@ fn code_that_arrives_looks_like_code_that_is_there() {
             if let Some(block) = blocks.open() {
                 drawn = draw(block, drawn, &mut screen);
                 let last = block.lines().last().unwrap_or_default();
-                assert!(screen.contains(last.trim_matches(['`', '~', ' '])), "{last}");
+                assert!(
+                    screen.contains(last.trim_matches(['`', '~', ' '])),
+                    "{last}"
+                );
             }
         }
         show(blocks.end(), &mut screen, &mut drawn);
