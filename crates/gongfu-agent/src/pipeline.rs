@@ -11,12 +11,12 @@ mod step_tool;
 use std::sync::{Arc, OnceLock};
 
 use gongfu_core::account::Actor;
-use gongfu_core::pipeline::{Outcome, Pipeline, Plan, Problem as Mistake, check};
-use gongfu_hub::agent::TaskEvents;
+use gongfu_core::pipeline::{Pipeline, Plan, Problem as Mistake, check};
+use gongfu_hub::agent::{TaskEvents, TaskResult};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Catalog, Problem, ToolError, ToolSpec};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -70,16 +70,6 @@ impl TaskRequest {
             cancel: CancellationToken::new(),
         }
     }
-}
-
-/// The result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskResult {
-    /// The id of the run.
-    pub run: String,
-    /// The outcome.
-    #[serde(flatten)]
-    pub outcome: Outcome,
 }
 
 /// Runs a pipeline: steps that call tools, in the order of their dependencies.

@@ -4,33 +4,37 @@ use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::agent::AgentLimits;
-use gongfu_core::pipeline::{Pipeline, from_value};
+use gongfu_core::pipeline::from_value;
 use gongfu_core::text::clipped;
-use gongfu_hub::agent::{ChatAgent, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskSpec};
+use gongfu_hub::agent::{
+    ChatAgent, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskChoice, TaskResult, TaskSpec,
+};
 use gongfu_hub::gate::Answer;
 use gongfu_hub::{Problem, ToolError};
-use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::log::fault;
 use crate::pipeline::{TaskInput, TaskRequest, builtin, builtins};
 use crate::session::{SessionList, SessionRemove, SessionShow};
 
-/// The pipeline that is asked for.
-fn pipeline(task: &TaskSpec) -> Result<Pipeline, ToolError> {
-    let (field, read) = match (&task.name, &task.pipeline) {
-        (Some(name), _) => {
-            let found = builtin(name).ok_or_else(|| unknown(name))?;
-            ("name", found.pipeline())
+/// The run that is asked for.
+fn input(asked: TaskChoice) -> Result<TaskInput, ToolError> {
+    let (field, read, input) = match asked {
+        TaskChoice::Named(name, input) => {
+            let found = builtin(&name).ok_or_else(|| unknown(&name))?;
+            ("name", found.pipeline(), input)
         }
-        (None, Some(definition)) => ("pipeline", from_value(definition)),
-        (None, None) => return Err(unknown("")),
+        TaskChoice::Defined(definition, input) => ("pipeline", from_value(&definition), input),
+        TaskChoice::Resume(run) => {
+            let pipeline = None;
+            return Ok(TaskInput::Resume { run, pipeline });
+        }
     };
-    read.map_err(|mistakes| {
+    let pipeline = read.map_err(|mistakes| {
         let mistakes = mistakes.iter().map(ToString::to_string);
         let reason = mistakes.collect::<Vec<_>>().join("; ");
         Problem::wrong_value(field, reason, "see the page about pipelines").error()
-    })
+    })?;
+    Ok(TaskInput::Start { pipeline, input })
 }
 
 fn unknown(name: &str) -> ToolError {
@@ -44,17 +48,14 @@ impl ChatAgent for Agent {
         Box::pin(async move { Agent::chat(&self, request, person).await })
     }
 
-    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, Value> {
+    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, TaskResult> {
         Box::pin(async move {
             let request = TaskRequest {
-                cancel: task.cancel.clone(),
-                ..TaskRequest::new(TaskInput::Start {
-                    pipeline: pipeline(&task)?,
-                    input: task.params,
-                })
+                events: task.events,
+                cancel: task.cancel,
+                ..TaskRequest::new(input(task.input)?)
             };
-            let result = Agent::run_task(&self, request, person).await?;
-            serde_json::to_value(result).map_err(|error| fault(&error))
+            Agent::run_task(&self, request, person).await
         })
     }
 

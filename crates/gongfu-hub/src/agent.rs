@@ -12,7 +12,7 @@ use gongfu_core::agent::{
 use gongfu_core::pipeline;
 use gongfu_core::port::{Message, Usage};
 use gongfu_core::text::clipped;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
@@ -26,8 +26,8 @@ pub trait ChatAgent: Send + Sync {
     /// Runs a turn of a chat to its end.
     fn chat(self: Arc<Self>, request: ChatRequest, person: &Actor) -> Answer<'_, ChatResult>;
 
-    /// Runs a pipeline to its end, and answers its outcome with the id of the run.
-    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, Value>;
+    /// Runs a pipeline to its end, or the rest of a run.
+    fn run_task(self: Arc<Self>, task: TaskSpec, person: &Actor) -> Answer<'_, TaskResult>;
 
     /// The sessions of a person, the one with the latest turn first.
     fn sessions<'a>(&'a self, person: &'a Actor) -> Answer<'a, Vec<SessionInfo>>;
@@ -46,16 +46,67 @@ pub trait ChatAgent: Send + Sync {
 }
 
 /// A run of a pipeline that is asked for.
-#[derive(Debug, Clone)]
 pub struct TaskSpec {
-    /// The name of a pipeline that comes with gongfu.
-    pub name: Option<String>,
-    /// The definition of another one.
-    pub pipeline: Option<Value>,
-    /// The input.
-    pub params: Value,
+    /// The run.
+    pub input: TaskChoice,
+    /// Receives what happens.
+    pub events: Arc<dyn TaskEvents>,
     /// Cancels the run.
     pub cancel: CancellationToken,
+}
+
+/// The run that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskChoice {
+    /// One of a pipeline that comes with gongfu, with this input.
+    Named(String, Value),
+    /// One of this definition, with this input.
+    Defined(Value, Value),
+    /// The rest of the run with this id, which was interrupted, cancelled, or failed.
+    Resume(String),
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TaskResult {
+    /// The id of the run.
+    pub run: String,
+    /// The outcome.
+    #[serde(flatten)]
+    #[schemars(schema_with = "outcome_schema")]
+    pub outcome: pipeline::Outcome,
+}
+
+/// The schema of an outcome.
+fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "success": {
+                "type": "boolean",
+                "description": "True if no step failed that ends the run.",
+            },
+            "pipelineId": { "type": "string", "description": "The name of the pipeline." },
+            "outputs": {
+                "type": "object",
+                "description": "The outputs of the steps, by name.",
+            },
+            "trace": {
+                "type": "array",
+                "items": { "type": "object" },
+                "description": "The steps by layer: `step`, `status`, `durationMs`, `attempt`.",
+            },
+            "durationMs": {
+                "type": "integer",
+                "description": "The duration, in milliseconds.",
+            },
+            "error": {
+                "type": "string",
+                "description": "The reason why the run failed.",
+            },
+        },
+        "required": ["success", "pipelineId", "outputs", "trace", "durationMs"],
+    })
 }
 
 /// The surface's end of calls. Must not block, except to ask a person.
@@ -176,6 +227,21 @@ pub enum TaskEvent {
     Run(String),
     /// An event that is in the log of the run.
     Logged(pipeline::Event),
+}
+
+impl TaskEvent {
+    /// The name and the data of the event for programs; `None` for one that isn't about a step.
+    pub fn json(&self) -> Option<(&'static str, Value)> {
+        match self {
+            Self::Run(id) => Some(("run", json!({ "run": id }))),
+            Self::Logged(
+                pipeline::Event::Started { .. }
+                | pipeline::Event::Resumed {}
+                | pipeline::Event::Ended { .. },
+            ) => None,
+            Self::Logged(event) => Some(("step", serde_json::to_value(event).ok()?)),
+        }
+    }
 }
 
 /// The work of a turn: a prompt, or the rest of the turn that is open.

@@ -185,6 +185,7 @@ endpoints! {
     agent::session::AgentSessionRemove,
     openai::ChatCompletion,
     openai::ModelList,
+    openai::ModelRead,
     connection::ConnectionList,
     connection::ConnectionRead,
     approval::ApprovalRead,

@@ -7,13 +7,13 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::pipeline::{Event, Pipeline, Plan, Ready, Run, StepError, from_value};
-use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
 use gongfu_hub::{Call, Events, Problem, Request, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::log::{self, RunLog};
-use super::{TaskInput, TaskRequest, TaskResult, checked, result, step_tool};
+use super::{TaskInput, TaskRequest, checked, result, step_tool};
 use crate::agent::Agent;
 use crate::log::milliseconds;
 use crate::sink::CallSink;

@@ -12,7 +12,7 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::pipeline::{Event, FileKind, Pipeline, read};
 use gongfu_core::port::{ChatModel, ModelError, ModelErrorKind, RecordKey, Records as _};
-use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
 use gongfu_hub::call::Proposal;
 use gongfu_hub::entry::Entry;
 use gongfu_hub::gate::{Answer, Review};
@@ -21,7 +21,7 @@ use gongfu_hub::{Call, Catalog, Problem, Quota, ToolError, ToolResult, ToolSpec}
 use gongfu_testing::{MemorySpace, MemorySpaces, now};
 use serde_json::{Value, json};
 
-use super::{RunInfo, TaskInput, TaskRequest, TaskResult, TaskRunList};
+use super::{RunInfo, TaskInput, TaskRequest, TaskRunList};
 use crate::{Agent, AgentSettings, Models};
 
 /// No model at all: pipelines don't need one.

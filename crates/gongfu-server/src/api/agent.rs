@@ -2,7 +2,7 @@
 
 use gongfu_core::port::Message;
 use gongfu_hub::Profile;
-use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult};
+use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use super::capability::{CapabilityPage, CapabilityRead, PageChoice, kind_names};
 use super::context::Context;
 use super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
-use super::event_stream::event;
 use super::skill::{READ, WRITE};
 use super::tool::{TOOL_REFUSALS, ToolCall, ToolReply};
 use super::work::TurnWork;
@@ -159,11 +158,7 @@ impl Endpoint for AgentChat {
     async fn answer(self, context: &Context) -> Result<Answer<ChatResult>, Problem> {
         let actor = context.actor_in(self.set.as_deref())?;
         let turn = TurnWork::chat(context, self.request()?, actor)?;
-        turn.answer(context, "done", |turn_event| {
-            let (name, data) = turn_event.json()?;
-            Some(event(Some(name), &data))
-        })
-        .await
+        turn.answer(context, "done", TurnEvent::json).await
     }
 }
 

@@ -113,17 +113,17 @@ impl CompletionRequest {
 
     /// The session that the request or its header names; `None` for one that leaves no log.
     fn session<'a>(&'a self, context: &'a Context) -> Result<Option<&'a str>, Problem> {
-        let header = context.headers.get(SESSION_HEADER);
-        let header = header.and_then(|value| value.to_str().ok());
+        if let Some(header) = context.headers.get(SESSION_HEADER) {
+            let header = header.to_str();
+            return header
+                .map(Some)
+                .map_err(|_| Problem::field(SESSION_HEADER, "it isn't text in ASCII"));
+        }
         let metadata = self.metadata.as_ref();
-        match (
-            header,
-            metadata.and_then(|metadata| metadata.get("session")),
-        ) {
-            (Some(id), _) => Ok(Some(id)),
-            (None, None | Some(Value::Null)) => Ok(None),
-            (None, Some(Value::String(id))) => Ok(Some(id)),
-            (None, Some(_)) => Err(Problem::field("metadata.session", "it isn't a string")),
+        match metadata.and_then(|metadata| metadata.get("session")) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(id)) => Ok(Some(id)),
+            Some(_) => Err(Problem::field("metadata.session", "it isn't a string")),
         }
     }
 }
@@ -206,8 +206,9 @@ pub(super) struct ModelPage {
     data: Vec<ListedModel>,
 }
 
+/// A model.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ListedModel {
+pub(super) struct ListedModel {
     /// The name.
     id: String,
     /// `model`.
@@ -216,6 +217,20 @@ struct ListedModel {
     created: i64,
     /// `gongfu`.
     owned_by: &'static str,
+}
+
+impl ListedModel {
+    fn all(context: &Context) -> Result<Vec<Self>, Problem> {
+        let names = context.agent()?.models();
+        let names = std::iter::once(CONFIGURED.to_owned()).chain(names);
+        let all = names.map(|id| Self {
+            id,
+            object: "model",
+            created: context.now().0 / 1_000,
+            owned_by: "gongfu",
+        });
+        Ok(all.collect())
+    }
 }
 
 /// List the models that a chat completion may name, as OpenAI's API does.
@@ -233,17 +248,34 @@ impl Endpoint for ModelList {
     type Reply = ModelPage;
 
     async fn answer(self, context: &Context) -> Result<Answer<ModelPage>, Problem> {
-        let names = context.agent()?.models();
-        let names = std::iter::once(CONFIGURED.to_owned()).chain(names);
-        let data = names.map(|id| ListedModel {
-            id,
-            object: "model",
-            created: context.now().0 / 1_000,
-            owned_by: "gongfu",
-        });
         Ok(Answer::from(ModelPage {
             object: "list",
-            data: data.collect(),
+            data: ListedModel::all(context)?,
         }))
+    }
+}
+
+/// Read one of the models that a chat completion may name, as OpenAI's API does.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelRead {
+    /// The name of the model.
+    #[schemars(length(min = 1, max = 256))]
+    id: String,
+}
+
+impl Endpoint for ModelRead {
+    const NAME: &'static str = "model_read";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/v1/models/{*id}";
+    const ACCESS: Access = Access::Credential;
+    const IS_LOCAL: bool = true;
+    const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF, Refusal::NOT_FOUND];
+    type Reply = ListedModel;
+
+    async fn answer(self, context: &Context) -> Result<Answer<ListedModel>, Problem> {
+        let mut all = ListedModel::all(context)?.into_iter();
+        let found = all.find(|model| model.id == self.id);
+        found.map(Answer::from).ok_or(Problem::NotFound("model"))
     }
 }

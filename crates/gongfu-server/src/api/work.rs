@@ -8,7 +8,7 @@ use gongfu_hub::agent::{ChatRequest, ChatResult, TurnEvent};
 use http::header::ACCEPT;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -21,6 +21,9 @@ use crate::problem::{Problem, Words};
 
 /// The media type of server-sent events.
 const EVENTS: &str = "text/event-stream";
+
+/// The name and the data of an event; `None` for one that isn't sent.
+type EventJson = Option<(&'static str, Value)>;
 
 /// Work with events and a result. Dropped, it is cancelled, and its log says so.
 pub(super) struct Work<E, R> {
@@ -118,7 +121,7 @@ where
         mut self,
         context: &Context,
         result: &'static str,
-        written: fn(&E) -> Option<String>,
+        json: fn(&E) -> EventJson,
     ) -> Result<Answer<R>, Problem> {
         let accepted = context.header(ACCEPT).unwrap_or_default();
         if !accepted.contains(EVENTS) {
@@ -126,13 +129,13 @@ where
         }
         let first = context.unless_revoked(self.next()).await?;
         let (first, is_over) = match first {
-            Some(first) => (written(&first), false),
+            Some(first) => (written(json(&first)), false),
             None => (Some(event(Some(result), &self.end().await?)), true),
         };
         let events = WorkEvents {
             work: self,
             result,
-            written,
+            json,
             is_over,
         };
         let first = first.unwrap_or_default();
@@ -140,11 +143,15 @@ where
     }
 }
 
+fn written(json: EventJson) -> Option<String> {
+    json.map(|(name, data)| event(Some(name), &data))
+}
+
 /// The events of work as they are sent.
 struct WorkEvents<E, R> {
     work: Work<E, R>,
     result: &'static str,
-    written: fn(&E) -> Option<String>,
+    json: fn(&E) -> EventJson,
     is_over: bool,
 }
 
@@ -158,7 +165,7 @@ where
             return None;
         }
         while let Some(event) = self.work.next().await {
-            let text = (self.written)(&event);
+            let text = written((self.json)(&event));
             if text.is_some() {
                 return text;
             }

@@ -2,56 +2,61 @@
 
 use std::sync::Arc;
 
-use gongfu_hub::agent::TaskSpec;
+use gongfu_hub::agent::{TaskChoice, TaskEvent, TaskResult, TaskSpec};
 use http::Method;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::super::context::Context;
-use super::super::endpoint::{Access, Answer, Endpoint, Refusal};
+use super::super::endpoint::{Access, Answer, Endpoint, Refusal, ReplyBody};
 use super::super::skill::WRITE;
+use super::super::work::Work;
 use crate::problem::Problem;
 
-/// Run a pipeline to its end: one that comes with gongfu, or a definition.
+/// Run a pipeline to its end: one that comes with gongfu, or a definition; or the rest of a run.
 ///
 /// A run that fails has an outcome, too. A client that closes the connection cancels the run; its log keeps what is
-/// finished.
+/// finished, and `resume` continues it. With `Accept: text/event-stream` it answers by events: `run` with the id, a `step`
+/// for each event of a step, and at the end `result` with what the request gets as JSON otherwise, or `error`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct AgentTask {
-    /// The name of a pipeline that comes with gongfu; missing with `pipeline`.
+    /// The name of a pipeline that comes with gongfu.
     #[schemars(length(min = 1, max = 64), extend("example" = "demonstration"))]
     name: Option<String>,
-    /// A definition, as in a file of a pipeline.
+    /// A definition, as in a file of a pipeline, in place of `name`.
     pipeline: Option<Map<String, Value>>,
     /// The input.
     #[serde(default)]
     params: Map<String, Value>,
+    /// The id of a run to continue, in place of `name` and `pipeline`; it has its input.
+    #[schemars(length(min = 1, max = 128))]
+    resume: Option<String>,
     /// The set that the request works with; a set only narrows.
     #[schemars(length(min = 1, max = 128))]
     set: Option<String>,
 }
 
-/// The outcome of a run.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::api) struct TaskReply {
-    /// The id of the run.
-    run: String,
-    /// True if no step failed that ends the run.
-    success: bool,
-    /// The name of the pipeline.
-    pipeline_id: String,
-    /// The outputs of the steps, by name.
-    outputs: Map<String, Value>,
-    /// The steps in the order of their end: `step`, `status`, `durationMs`, `attempt`.
-    trace: Vec<Map<String, Value>>,
-    /// The duration, in milliseconds.
-    duration_ms: u64,
-    /// The reason why the run failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+impl AgentTask {
+    fn input(self) -> Result<TaskChoice, Problem> {
+        let params = Value::Object(self.params);
+        match (self.name, self.pipeline, self.resume) {
+            (Some(name), None, None) => Ok(TaskChoice::Named(name, params)),
+            (None, Some(definition), None) => {
+                Ok(TaskChoice::Defined(Value::Object(definition), params))
+            }
+            (None, None, Some(run)) if params == json!({}) => Ok(TaskChoice::Resume(run)),
+            (None, None, Some(_)) => {
+                let why = "the run that is resumed has its input; leave it out";
+                Err(Problem::field("params", why))
+            }
+            _ => {
+                let why = "set one of `name`, `pipeline` and `resume`";
+                Err(Problem::field("name", why))
+            }
+        }
+    }
 }
 
 impl Endpoint for AgentTask {
@@ -62,29 +67,23 @@ impl Endpoint for AgentTask {
     const IS_LOCAL: bool = true;
     const QUERY: &'static [&'static str] = &["set"];
     const REFUSALS: &'static [Refusal] = &[Refusal::AGENT_OFF, Refusal::INVALID_ARGUMENT];
-    type Reply = TaskReply;
+    const HEADERS: &'static [&'static str] = &["Accept"];
+    const REPLY: ReplyBody = ReplyBody::JsonOrEvents;
+    type Reply = TaskResult;
 
-    async fn answer(self, context: &Context) -> Result<Answer<TaskReply>, Problem> {
-        if self.name.is_some() == self.pipeline.is_some() {
-            let why = "set either `name` or `pipeline`";
-            return Err(Problem::field("name", why));
-        }
+    async fn answer(self, context: &Context) -> Result<Answer<TaskResult>, Problem> {
         let actor = context.actor_in(self.set.as_deref())?;
         let agent = Arc::clone(context.agent()?);
-        let cancel = context.api.turns.child_token();
-        let task = TaskSpec {
-            name: self.name,
-            pipeline: self.pipeline.map(Value::Object),
-            params: Value::Object(self.params),
-            cancel: cancel.clone(),
-        };
-        // Dropping it with the request cancels the run, which continues until the cancellation is handled.
-        let _guard = cancel.drop_guard();
-        let running = tokio::spawn(async move { agent.run_task(task, &actor).await });
-        let Ok(ended) = context.unless_revoked(running).await? else {
-            return Err(Problem::Fault);
-        };
-        let reply: Result<TaskReply, _> = serde_json::from_value(ended?);
-        Ok(Answer::from(reply.map_err(|_| Problem::Fault)?))
+        let input = self.input()?;
+        let run = Work::start(context, |events, cancel| async move {
+            let events = Arc::new(events);
+            let task = TaskSpec {
+                input,
+                events,
+                cancel,
+            };
+            agent.run_task(task, &actor).await
+        });
+        run.answer(context, "result", TaskEvent::json).await
     }
 }

@@ -12,10 +12,11 @@ use gongfu_core::account::{Actor, Owner, Role, Scope};
 use gongfu_core::agent::{
     AgentLimits, CallRecord, CallStatus, End, Entry, EntryEvent, FORMAT, PlannedCall, Session,
 };
+use gongfu_core::pipeline::{Event, Outcome, Status, TraceEntry};
 use gongfu_core::port::{Message, ModelError, ModelErrorKind, Usage};
 use gongfu_hub::agent::{
-    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskSpec, TurnEvent,
-    tool_calls,
+    ChatAgent, ChatInput, ChatRequest, ChatResult, SessionInfo, ShownSession, TaskChoice,
+    TaskEvent, TaskResult, TaskSpec, TurnEvent, tool_calls,
 };
 use gongfu_hub::gate::Answer;
 use gongfu_hub::{Problem, Profile};
@@ -164,21 +165,54 @@ impl ChatAgent for FakeAgent {
         })
     }
 
-    fn run_task(self: Arc<Self>, task: TaskSpec, _: &Actor) -> Answer<'_, Value> {
+    fn run_task(self: Arc<Self>, task: TaskSpec, _: &Actor) -> Answer<'_, TaskResult> {
         Box::pin(async move {
-            if task.name.as_deref() == Some("waits") {
-                task.cancel.cancelled().await;
-                self.cancelled.notify_one();
-                return Err(Problem::Cancelled.error());
+            let (run, pipeline_id, output) = match task.input {
+                TaskChoice::Named(name, _) if name == "waits" => {
+                    task.events.event(TaskEvent::Run("r-2".to_owned()));
+                    task.cancel.cancelled().await;
+                    self.cancelled.notify_one();
+                    return Err(Problem::Cancelled.error());
+                }
+                TaskChoice::Named(name, params) => ("r-1".to_owned(), name, params),
+                TaskChoice::Defined(definition, _) => {
+                    ("r-1".to_owned(), "own".to_owned(), definition)
+                }
+                TaskChoice::Resume(run) if run == "r-unknown" => {
+                    return Err(Problem::wrong_value("run", "there is none", "use its id").error());
+                }
+                TaskChoice::Resume(run) => (run, "rest".to_owned(), Value::Null),
+            };
+            task.events.event(TaskEvent::Run(run.clone()));
+            let step = || "one".to_owned();
+            for event in [
+                Event::Resumed {},
+                Event::StepStarted {
+                    step: step(),
+                    attempt: 1,
+                },
+                Event::StepFinished {
+                    step: step(),
+                    output: output.clone(),
+                    duration_ms: 3,
+                },
+            ] {
+                task.events.event(TaskEvent::Logged(event));
             }
-            Ok(json!({
-                "run": "r-1",
-                "success": true,
-                "pipelineId": task.name,
-                "outputs": { "one": task.params },
-                "trace": [{ "step": "one", "status": "ok", "durationMs": 3, "attempt": 1 }],
-                "durationMs": 4,
-            }))
+            let outcome = Outcome {
+                success: true,
+                pipeline_id,
+                outputs: Map::from_iter([(step(), output)]),
+                trace: vec![TraceEntry {
+                    step: step(),
+                    status: Status::Ok,
+                    duration_ms: 3,
+                    attempt: 1,
+                }],
+                duration_ms: 4,
+                error: None,
+            };
+            Ok(TaskResult { run, outcome })
         })
     }
 
@@ -278,6 +312,7 @@ impl TestServer {
 }
 
 const CHAT: &str = "/api/v1/agent/chat";
+const TASK: &str = "/api/v1/agent/task";
 
 #[tokio::test]
 async fn turn_is_answered_as_json() {
@@ -488,7 +523,6 @@ async fn stopped_turn_is_resumed() {
 
 #[tokio::test]
 async fn pipeline_runs_without_a_model_and_ends_with_its_client() {
-    const TASK: &str = "/api/v1/agent/task";
     let (server, token) = TestServer::with_ann();
     let body = json!({ "name": "demonstration", "params": { "n": 1 } });
     let reply = server.call("POST", TASK, &token, body).await.json();
@@ -503,13 +537,51 @@ async fn pipeline_runs_without_a_model_and_ends_with_its_client() {
             "durationMs": 4,
         })
     );
-    for body in [json!({}), json!({ "name": "x", "pipeline": {} })] {
-        let refused = server.call("POST", TASK, &token, body).await;
-        assert_eq!(refused.status, 422);
+    for body in [
+        json!({}),
+        json!({ "name": "x", "pipeline": {} }),
+        json!({ "name": "x", "resume": "r-9" }),
+        json!({ "resume": "r-9", "params": { "n": 1 } }),
+        json!({ "resume": "r-unknown" }),
+    ] {
+        let refused = server.call("POST", TASK, &token, body.clone()).await;
+        assert_eq!(refused.status, 422, "{body}");
+        assert_eq!(server.open(TASK, &token, &body).await.status(), 422);
     }
     let call = server.call("POST", TASK, &token, json!({ "name": "waits" }));
     let left = tokio::time::timeout(std::time::Duration::from_millis(50), call).await;
     assert!(left.is_err());
+    server.agent.cancelled.notified().await;
+}
+
+#[tokio::test]
+async fn run_is_told_by_events_and_continued() {
+    let (server, token) = TestServer::with_ann();
+    let events = server
+        .events(TASK, &token, &json!({ "resume": "r-9" }))
+        .await;
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["run", "step", "step", "result"]);
+    let data = |index: usize| serde_json::from_str::<Value>(&events[index].1).unwrap();
+    assert_eq!(data(0), json!({ "run": "r-9" }));
+    assert_eq!(
+        data(1),
+        json!({ "event": "step_started", "step": "one", "attempt": 1 })
+    );
+    assert_eq!(data(2)["durationMs"], 3);
+    assert_eq!(
+        (&data(3)["run"], &data(3)["success"]),
+        (&json!("r-9"), &json!(true))
+    );
+    let body = json!({ "pipeline": { "name": "own" } });
+    let reply = server.call("POST", TASK, &token, body).await.json();
+    assert_eq!(reply["outputs"], json!({ "one": { "name": "own" } }));
+
+    let waiting = server.open(TASK, &token, &json!({ "name": "waits" })).await;
+    let mut pieces = waiting.into_body().into_data_stream();
+    let first = pieces.next().await.unwrap().unwrap();
+    assert!(first.starts_with(b"event: run"));
+    drop(pieces);
     server.agent.cancelled.notified().await;
 }
 

@@ -1,10 +1,13 @@
 //! Chat completions.
 
+use axum::body::Body;
 use futures_util::StreamExt as _;
 use gongfu_core::agent::{CallStatus, End};
 use gongfu_core::port::{Message, ModelErrorKind};
 use gongfu_hub::agent::ChatInput;
+use http::HeaderValue;
 use serde_json::{Value, json};
+use tower_service::Service as _;
 
 use super::agent::{Step, turn};
 use super::{Reply, TestServer};
@@ -259,6 +262,41 @@ async fn named_session_is_continued_and_a_new_one_kept() {
     let asked = body(&json!({ "metadata": { "session": "s-unknown" } }));
     let reply = server.call("POST", CHAT, &token, asked).await;
     assert_eq!(refusal(&reply).2, "SESSION_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn session_header_that_is_no_text_is_refused() {
+    let (server, token) = TestServer::with_ann();
+    let request = super::request("POST", CHAT, &token)
+        .header("content-type", "application/json")
+        .header(
+            "x-gongfu-session",
+            HeaderValue::from_bytes(b"s-\xe9").unwrap(),
+        );
+    let request = request
+        .body(Body::from(body(&json!({})).to_string()))
+        .unwrap();
+    let response = server.router.clone().call(request).await.unwrap();
+    assert_eq!(response.status().as_u16(), 400);
+    assert!(server.agent.is_unasked());
+}
+
+#[tokio::test]
+async fn model_is_read_by_its_name() {
+    let (server, token) = TestServer::with_ann();
+    let all = server.get("/v1/models", &token).await.json();
+    for (path, index) in [
+        ("gongfu", 0),
+        ("fake/one", 1),
+        ("fake%2Fone", 1),
+        ("fast", 2),
+    ] {
+        let model = server.get(&format!("/v1/models/{path}"), &token).await;
+        assert_eq!(model.json(), all["data"][index], "{path}");
+    }
+    let unknown = server.get("/v1/models/no/such", &token).await;
+    let (status, _, code, _) = refusal(&unknown);
+    assert_eq!((status, code.as_str()), (404, "NOT_FOUND"));
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use gongfu_agent::pipeline::{TaskInput, TaskRequest, TaskResult};
+use gongfu_agent::pipeline::{TaskInput, TaskRequest};
 use gongfu_core::pipeline::{Event, Status};
 use gongfu_hub::ToolError;
-use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents};
+use gongfu_hub::agent::{CallEvents, TaskEvent, TaskEvents, TaskResult};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

@@ -134,6 +134,7 @@ impl Fixture {
                 json!({ "model": "gongfu", "messages": [{ "role": "user", "content": "x" }] }),
             ),
             "model_list" => with_path("/v1/models"),
+            "model_read" => with_path("/v1/models/fake/one"),
             other => self.team_sample(other),
         }
     }
