@@ -240,7 +240,10 @@ impl Terminal {
         } = failure;
         if self.wanted.json {
             let error = json!({ "code": code, "message": message, "hint": hint });
-            return self.json(&json!({ "error": error }));
+            if self.json(&json!({ "error": error })).is_ok() {
+                return Ok(());
+            }
+            // That standard output can't be written may be the very failure.
         }
         self.problem(code, message, hint);
         Ok(())
