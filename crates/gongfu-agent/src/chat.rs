@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::turn::Turn;
 
 /// The longest prompt, in bytes of JSON.
-const MAX_PROMPT: usize = 256 * 1024;
+pub const MAX_PROMPT: usize = 256 * 1024;
 /// The longest conversation before a session, in bytes of JSON.
 const MAX_HISTORY: usize = 768 * 1024;
 

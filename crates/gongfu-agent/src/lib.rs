@@ -21,6 +21,7 @@ mod turn;
 mod tests;
 
 pub use agent::{Agent, AgentSettings, Models};
+pub use chat::MAX_PROMPT;
 pub use session::{
     SessionCompact, SessionFork, SessionList, SessionRemove, SessionReplay, SessionShow,
     SessionStop,

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gongfu_agent::MAX_PROMPT;
 use gongfu_core::account::Actor;
 use gongfu_hub::ToolError;
 use gongfu_hub::agent::{AgentEvents, CallEvents, ChatInput, ChatRequest, ChatResult, TurnEvent};
@@ -20,6 +21,9 @@ use crate::signal::Signals;
 use crate::terminal::Terminal;
 use crate::wiring::Parts;
 use crate::{sets, wiring};
+
+/// The bytes of standard input that are read: one more than a prompt may have.
+const MAX_INPUT: u64 = MAX_PROMPT as u64 + 1;
 
 pub(super) fn run(
     turn: TurnArguments,
@@ -72,17 +76,18 @@ fn input(turn: &TurnArguments) -> anyhow::Result<ChatInput> {
     if prompt != "-" {
         return Ok(ChatInput::Prompt(prompt.to_owned()));
     }
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| {
-            let message = format!("can't read standard input: {error}");
-            Failure::new(
-                "INVALID_ARGUMENT",
-                message,
-                "pass the prompt: gongfu chat --print PROMPT",
-            )
-        })?;
+    let wrong = |why: String| {
+        let message = format!("can't read standard input: {why}");
+        let hint = "pass the prompt: gongfu chat --print PROMPT";
+        Failure::new("INVALID_ARGUMENT", message, hint)
+    };
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(MAX_INPUT).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() > MAX_PROMPT {
+        return Err(wrong(format!("it is longer than {MAX_PROMPT} bytes")).into());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
     Ok(ChatInput::Prompt(text))
 }
 
