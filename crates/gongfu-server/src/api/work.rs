@@ -9,7 +9,7 @@ use gongfu_hub::agent::{ChatRequest, ChatResult, TurnEvent};
 use http::header::ACCEPT;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -187,7 +187,10 @@ where
             Ok(result) => event(Some(self.result), &result),
             Err(problem) => {
                 let Words { code, detail, hint } = problem.words();
-                let error = json!({ "code": code, "message": detail, "hint": hint });
+                let mut error = problem.more();
+                error.insert("code".to_owned(), code.into());
+                error.insert("message".to_owned(), detail.into());
+                error.insert("hint".to_owned(), hint.into());
                 event(Some("error"), &error)
             }
         })
