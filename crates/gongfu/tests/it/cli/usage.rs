@@ -1,4 +1,4 @@
-//! What `gongfu skill stats` and `gongfu skill search --explain` say of a skill that was searched, loaded and run.
+//! `gongfu skill stats` and `gongfu skill search --explain`, after a skill was searched, loaded and run.
 
 use gongfu_testing::json::at;
 use serde_json::json;
