@@ -36,8 +36,8 @@ fn stats_and_explanations_tell_what_was_used() {
     let explained = fixture.only(explain).good().text();
     assert!(
         explained.contains("weather: name, description, passage")
-            && explained.contains("outside: nowhere here")
-            && explained.contains("loaded 1, run 2, 1 of them well"),
+            && explained.contains("outside: not found")
+            && explained.contains("loaded 1×, run 2× (1 succeeded)"),
         "{explained}"
     );
     let explained = fixture
