@@ -169,7 +169,7 @@ fn arguments_are_those_of_the_tool() {
     let steps = pipeline([
         step("a").with("query", 1),
         step("b").with("query", "input:").with("limit", json!(null)),
-        step("c").with("qeury", 1).with("zzz", 1),
+        step("c").with("qquery", 1).with("zzz", 1),
         step("d").with("query", json!(null)),
     ]);
     let found = check(&steps, &[tool]).unwrap_err();
@@ -177,7 +177,7 @@ fn arguments_are_those_of_the_tool() {
     assert_eq!(
         found,
         [
-            "step `c`, `params.qeury`: `find` has no such argument: did you mean `query`?",
+            "step `c`, `params.qquery`: `find` has no such argument: did you mean `query`?",
             "step `c`, `params.zzz`: `find` has no such argument: it takes `query`, `limit`",
             "step `c`, `params`: `find` needs the argument `query`: add it",
             "step `d`, `params`: `find` needs the argument `query`: add it",
