@@ -149,6 +149,16 @@ fn size_is_limited() {
     for _ in 0..100 {
         deep = json!([deep]);
     }
+    let mut of_inputs = pipeline([Step::new("a", "tool_a")]);
+    let default = Input {
+        default: Some(deep.clone()),
+        ..Input::default()
+    };
+    of_inputs.inputs = Some([("x".to_owned(), default)].into());
+    assert_eq!(
+        problems(&of_inputs),
+        "`inputs.x.default`: it is nested deeper than 64 levels"
+    );
     let found = problems(&pipeline([Step::new("a", "tool_a").with("p", deep)]));
     assert!(found.contains("nested deeper than 64 levels"), "{found}");
     let found = check(&pipeline([Step::new("a", "x")]), &[]).unwrap_err();
