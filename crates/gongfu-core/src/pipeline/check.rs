@@ -8,8 +8,8 @@ use super::path::Path;
 use super::plan::{Plan, PlannedStep};
 use super::template::{Compiler, EXPRESSION, INPUT, LITERAL};
 use super::{
-    DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
-    MAX_TIMEOUT, Mistake, Param, Pipeline, Step, bounded,
+    DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_INPUT, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
+    MAX_TIMEOUT, Mistake, Param, Pipeline, Step, bounded, measured,
 };
 use crate::near;
 use crate::text::clipped;
@@ -133,6 +133,15 @@ impl<'a> Checker<'a> {
                 "the definition is longer than {MAX_DEFINITION} bytes: pass long values as inputs"
             );
             self.mistake(None, "steps", what);
+        }
+        let defaults = pipeline.inputs.iter().flatten();
+        for (name, default) in
+            defaults.filter_map(|(name, input)| Some((name, input.default.as_ref()?)))
+        {
+            if let Err(why) = measured(default, MAX_INPUT) {
+                let place = Path::default().name("inputs").name(name).name("default");
+                self.mistake(None, place.to_string(), format!("it {why}"));
+            }
         }
     }
 

@@ -149,6 +149,16 @@ fn size_is_limited() {
     for _ in 0..100 {
         deep = json!([deep]);
     }
+    let mut of_inputs = pipeline([Step::new("a", "tool_a")]);
+    let default = Input {
+        default: Some(deep.clone()),
+        ..Input::default()
+    };
+    of_inputs.inputs = Some([("x".to_owned(), default)].into());
+    assert_eq!(
+        problems(&of_inputs),
+        "`inputs.x.default`: it is nested deeper than 64 levels"
+    );
     let found = problems(&pipeline([Step::new("a", "tool_a").with("p", deep)]));
     assert!(found.contains("nested deeper than 64 levels"), "{found}");
     let found = check(&pipeline([Step::new("a", "x")]), &[]).unwrap_err();
@@ -169,7 +179,7 @@ fn arguments_are_those_of_the_tool() {
     let steps = pipeline([
         step("a").with("query", 1),
         step("b").with("query", "input:").with("limit", json!(null)),
-        step("c").with("qeury", 1).with("zzz", 1),
+        step("c").with("qquery", 1).with("zzz", 1),
         step("d").with("query", json!(null)),
     ]);
     let found = check(&steps, &[tool]).unwrap_err();
@@ -177,7 +187,7 @@ fn arguments_are_those_of_the_tool() {
     assert_eq!(
         found,
         [
-            "step `c`, `params.qeury`: `find` has no such argument: did you mean `query`?",
+            "step `c`, `params.qquery`: `find` has no such argument: did you mean `query`?",
             "step `c`, `params.zzz`: `find` has no such argument: it takes `query`, `limit`",
             "step `c`, `params`: `find` needs the argument `query`: add it",
             "step `d`, `params`: `find` needs the argument `query`: add it",
