@@ -279,6 +279,15 @@ prove-models-short: programs
     {{ python }} scripts/check_faulty_model.py
     {{ python }} scripts/prove_models.py --gongfu target/debug/gongfu --short
 
+# Prove that a chat and a pipeline that are killed after any entry of their logs continue as if nothing had happened
+prove-resume *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_resume.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same for one chat and the pipeline
+prove-resume-short: programs
+    {{ python }} scripts/prove_resume.py --gongfu target/debug/gongfu --short
+
 # Prove what a person sees of a chat: types into it, and reads the screen of its terminal
 prove-chat *ARGUMENTS: programs
     {{ python }} scripts/prove_chat.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
@@ -519,7 +528,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-faults-short prove-models-short prove-resume-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

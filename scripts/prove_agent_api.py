@@ -3,10 +3,11 @@
 
     prove_agent_api.py [--gongfu BIN] [--chats N]
 
-The model is `faulty_model.py`. With the SDK: an answer whole and in pieces, a scenario that loads a skill and runs its
-scripts in the sandbox, instructions of the client, a session that is continued, an answer that breaks off and comes again,
+The model is `faulty_model.py`. Two scenarios in four ways – the SDK, whole and in pieces, and plain requests, whole and as
+events: one loads a skill and runs its scripts in the sandbox, one makes test data, whose rows are counted. With the SDK: an
+answer whole and in pieces, instructions of the client, a session that is continued, an answer that breaks off and comes again,
 errors before and after the first byte, an answer that is cancelled in the middle, and N chats at once (20). With plain
-requests: the events of `/api/v1/agent/chat` in order, one tool, capabilities and sessions. Then a server with accounts: no
+requests: the events of `/api/v1/agent/chat` in order, pipelines, one tool, capabilities and sessions. Then a server with accounts: no
 agent unless the operator says so, no answer without a token, and no session of another user.
 
 Prints a line for each. Exits 1 when an expectation isn't met; 77 when the SDK is not installed here.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sqlite3
 import sys
 import tempfile
 import time
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from account_site import Home, User
+from agent_home import COMMAND, rows
 from clients import NOT_INSTALLED, Failure, binary, expect
 from faulty_model import SCENARIOS, FaultyModel, Run, Scenario, Turn
 from scripted_wires import INPUT_TOKENS, OUTPUT_TOKENS, Json
@@ -45,6 +48,8 @@ BLOCKED = {"tool": "skill_run", "params": {"skill_name": "weather", "command": "
 ASKED = [{"role": "user", "content": "How is the weather?"}]
 # The longest that a turn may take to notice that its client left, in seconds.
 PATIENCE = 5.0
+# The ways to ask the agent.
+WAYS = ("rest", "events", "sdk", "chunks")
 
 
 def scenarios() -> dict[str, Scenario]:
@@ -54,6 +59,7 @@ def scenarios() -> dict[str, Scenario]:
         "plain": Scenario([Turn(DONE)]),
         "tool": Scenario([load, done]),
         "act": Scenario.load(SCENARIOS / "load-then-act.json"),
+        **{f"data-{way}": Scenario.load(SCENARIOS / "test-data.json", command=COMMAND.format(file=f"{way}.sqlite")) for way in WAYS},
         "told": Scenario([Turn("One.", expect={"prompt": ["Be brief.", "How is"]}), Turn("Two.", expect={"last": ["And now?"]})]),
         "broken": Scenario([Turn(DONE, faults=["cut"])]),
         "refused": Scenario([Turn(calls=[BLOCKED]), Turn(DONE, expect={"last": ["sudo"]})]),
@@ -119,19 +125,68 @@ def lists_models(site: Site) -> str:
     return ", ".join(names)
 
 
-def follows_a_skill(site: Site) -> str:
-    scenario = site.runs["act"].scenario
-    asked = [{"role": "user", "content": scenario.prompt}]
-    whole = site.chat("act", messages=asked)
-    chunks = list(site.chat("act", messages=asked, stream=True))
-    calls = [(call["tool"], call["status"]) for call in whole.gongfu["tool_calls"]]
-    expect(calls == [("skill_load", "ok"), ("skill_run", "ok"), ("skill_run", "ok")], whole.gongfu)
-    expect(whole.choices[0].message.content == chunks[-1].gongfu["reply"] == scenario.reply, whole)
-    expect(text_of(chunks).endswith(scenario.reply), text_of(chunks))
+def ask(site: Site, way: str, provider: str) -> Json:
+    """The prompt of a scenario in one of the ways: the reply, the calls and the usage."""
+    prompt, model = site.runs[provider].scenario.prompt, f"{provider}/scripted"
+    body, asked = {"prompt": prompt, "model": model}, [{"role": "user", "content": prompt}]
+    if way == "rest":
+        return site.json("POST", "/api/v1/agent/chat", body)
+    if way == "events":
+        events = events_of(site, body)
+        calls, results = [data for name, data in events if name == "call"], [data for name, data in events if name == "result"]
+        done = events[-1][1]
+        expect(len(calls) == len(results) == len(done["tool_calls"]), events)
+        expect("".join(data["piece"] for name, data in events if name == "text").endswith(done["reply"]), events)
+        return done
+    if way == "sdk":
+        answer = site.chat(provider, messages=asked)
+        return {**answer.gongfu, "reply": answer.choices[0].message.content}
+    chunks = list(site.chat(provider, messages=asked, stream=True))
     told = [chunk.gongfu for chunk in chunks if getattr(chunk, "gongfu", None)]
-    expect([("call" in report, "result" in report) for report in told[:2]] == [(True, False), (False, True)], told)
-    expect("enriched NetworkClient" in json.dumps(told), told)
-    return f"{len(calls)} calls, twice"
+    order = ["call" if "call" in report else "result" if "result" in report else "" for report in told]
+    expect(order == ["call", "result"] * (len(told) // 2) + [""], told)
+    expect(text_of(chunks).endswith(told[-1]["reply"]), text_of(chunks))
+    return told[-1]
+
+
+def events_of(site: Site, body: Json) -> list[tuple[str, Json]]:
+    """The names and the data of server-sent events."""
+    status, text = site.send("POST", "/api/v1/agent/chat", body, accept="text/event-stream")
+    expect(status == 200, text)
+    return [(block.split("\n")[0].removeprefix("event: "), json.loads(block.split("data: ", 1)[1])) for block in text.strip().split("\n\n")]
+
+
+def follows_a_skill(site: Site) -> str:
+    """The same calls, results and reply, whichever way it is asked."""
+    answers = [ask(site, way, "act") for way in WAYS]
+    for way, answer in zip(WAYS, answers):
+        calls = [(call["tool"], call["status"]) for call in answer["tool_calls"]]
+        expect(calls == [("skill_load", "ok"), ("skill_run", "ok"), ("skill_run", "ok")], f"{way}: {answer}")
+        expect(answer["reply"] == site.runs["act"].scenario.reply, f"{way}: {answer}")
+        results = [call["result"] for call in answer["tool_calls"]]
+        expect("enriched NetworkClient" in results[2] and results == [call["result"] for call in answers[0]["tool_calls"]], f"{way}: {results}")
+    return f"{len(calls)} calls in {len(answers)} ways"
+
+
+def makes_test_data(site: Site, folder: Path) -> str:
+    """50 users with their orders, each way in a file of its own."""
+    for way in WAYS:
+        answer = ask(site, way, f"data-{way}")
+        calls = [(call["tool"], call["status"]) for call in answer["tool_calls"]]
+        expect(calls == [("skill_load", "ok"), ("skill_run", "ok")], f"{way}: {answer}")
+        expect(answer["reply"] == site.runs[f"data-{way}"].scenario.reply, f"{way}: {answer}")
+        files = list(folder.rglob(f"{way}.sqlite"))
+        expect(len(files) == 1, f"{way}: the files are {files}")
+        problems = rows(files[0])
+        expect(not problems, f"{way}: {problems}")
+    # Planted: the rows of a user and of an order are changed in the last file.
+    for change in ("DELETE FROM users WHERE id = (SELECT max(id) FROM users)", "UPDATE orders SET user_id = 999 WHERE id = (SELECT max(id) FROM orders)"):
+        with sqlite3.connect(files[0]) as database:
+            database.execute("PRAGMA foreign_keys = OFF")
+            database.execute(change)
+            expect(rows(files[0], database), f"{change} isn't noticed")
+            database.rollback()
+    return f"50 users with orders in {len(WAYS)} files"
 
 
 def continues_a_session(site: Site) -> str:
@@ -252,9 +307,7 @@ def chats_at_once(site: Site, number: int) -> str:
 
 
 def tells_events(site: Site) -> str:
-    status, text = site.send("POST", "/api/v1/agent/chat", {"prompt": "How is the weather?", "model": "tool/scripted"}, accept="text/event-stream")
-    expect(status == 200, text)
-    events = [(block.split("\n")[0].removeprefix("event: "), json.loads(block.split("data: ", 1)[1])) for block in text.strip().split("\n\n")]
+    events = events_of(site, {"prompt": "How is the weather?", "model": "tool/scripted"})
     names = [name for name, _ in events]
     order = [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
     expect(order == ["session", "text", "call", "result", "text", "done"], order)
@@ -263,6 +316,25 @@ def tells_events(site: Site) -> str:
     expect(done["reply"] == whole["reply"] == DONE and set(done) == set(whole), whole)
     expect(done["session"] == events[0][1]["session"] != whole["session"], done)
     return " ".join(names[:3]) + " …"
+
+
+def runs_pipelines(site: Site) -> str:
+    """A built-in pipeline by its name, a definition, and mistakes."""
+    named = site.json("POST", "/api/v1/agent/task", {"name": "skill_check_all"})
+    expect(named["success"] and named["trace"], named)
+    steps = [
+        {"name": "load", "tool": "skill_load", "params": {"skill_name": "weather"}},
+        {"name": "said", "tool": "value", "dependsOn": ["load"], "params": {"text": "expr:'hello ' ~ input.who"}},
+    ]
+    pipeline = {"name": "greet", "inputs": {"who": {"required": True}}, "steps": steps}
+    given = site.json("POST", "/api/v1/agent/task", {"pipeline": pipeline, "params": {"who": "Ann"}})
+    expect(given["success"] and [step["status"] for step in given["trace"]] == ["ok", "ok"], given)
+    expect(given["outputs"]["said"] == {"text": "hello Ann"} and "Look out of the window." in json.dumps(given["outputs"]["load"]), given)
+    circle = {"name": "circle", "steps": [{"name": "a", "tool": "value", "dependsOn": ["b"]}, {"name": "b", "tool": "nowhere", "dependsOn": ["a"]}]}
+    for wrong, about in (({"pipeline": circle}, "`a` waits for `b`"), ({"pipeline": pipeline}, "who"), ({"name": "skill_check_al"}, "skill_check_all")):
+        status, text = site.send("POST", "/api/v1/agent/task", wrong)
+        expect(400 <= status < 500 and about in text, f"{status}: {text}")
+    return f"{len(named['trace'])} and {len(given['trace'])} steps, 3 mistakes"
 
 
 def uses_the_other_routes(site: Site) -> str:
@@ -365,6 +437,7 @@ def main() -> int:
             check("an answer, in pieces", lambda: answers_in_pieces(site))
             check("models", lambda: lists_models(site))
             check("a skill and its scripts", lambda: follows_a_skill(site))
+            check("50 test users", lambda: makes_test_data(site, folder))
             check("instructions and a session", lambda: continues_a_session(site))
             check("an answer that breaks off", lambda: says_what_broke_off(site))
             check("refused forms", lambda: refuses(site))
@@ -373,6 +446,7 @@ def main() -> int:
             check("a client that leaves", lambda: stops_with_its_client(site))
             check("chats at once", lambda: chats_at_once(site, options.chats))
             check("events of the agent", lambda: tells_events(site))
+            check("pipelines", lambda: runs_pipelines(site))
             check("the agent's other routes", lambda: uses_the_other_routes(site))
         with_accounts(gongfu, folder, model, check)
         problems = [f"{name}: {problem}" for name, run in runs.items() for problem in run.problems]

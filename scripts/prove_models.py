@@ -9,8 +9,10 @@ that stays, in a reason on standard error and exit code 1, after `attempts` requ
 models that misbehave: arguments that can't be read, calls that are cut, unknown, refused or endless, half an action block,
 results that the model claims by itself, a megabyte. The key must be nowhere but in the headers of the requests.
 
-The same scenario by native calls and by action blocks has to give the same calls, results and reply, on both wires. Two
-scenarios are files: loading a skill before acting, and making test data, whose rows have to be there.
+The same scenario by native calls and by action blocks has to give the same calls, results and reply, on both wires, and for
+a model that is told of no tools. Two scenarios are files: loading a skill before acting, and making test data, whose rows
+have to be there. Each chat runs again from its log with the network off; so do sessions of several turns (model_replays.py).
+A skill that orders the model about is passed on as data, and a model that obeys it is refused (hostile_skill.py).
 
 What judges is proven first: an outcome that is changed in one way must be noticed. Prints a line for each fault and wire:
 exit code, requests, seconds and what the person sees. `--short` leaves out what differs only in the time it takes.
@@ -23,9 +25,6 @@ import argparse
 import json
 import os
 import re
-import signal
-import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,22 +33,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agent_home import COMMAND, KEY, AgentHome, difference, offline, rows
 from check_faulty_model import TEXT
 from clients import binary
 from faulty_model import SCENARIOS, FaultyModel, Run, Scenario, Turn
+from hostile_skill import check_hostile
+from model_replays import check_replays, check_sessions
 from scripted_wires import INPUT_TOKENS, OUTPUT_TOKENS, Json
 
 ATTEMPTS, STEPS = 3, 6
+# The characters of a result that is told.
+MAX_RESULT = 500
 SETTINGS = f"[models]\nattempts = {ATTEMPTS}\nstall_seconds = 2\nanswer_seconds = 14\nlongest_wait_seconds = 1\n"
 # The longest that a chat may take, in seconds: three attempts that stall, the waits between them, and a busy machine.
 LIMIT = 25.0
-KEY = "sk-proof-4f1c9b7ae2d84f60"
-LINKS = {"openai": "/v1", "anthropic": ""}
-COMMAND = "python3 scripts/make_data.py --users 50 --orders-per-user 1-5 --seed 7 --out /workspace/shop.sqlite"
 SKILL = "---\nname: {name}\ndescription: Tells how to look at the {name}.\n---\n# The {name}\n\nLook out of the window.\n"
 SKILLS = {name: {"SKILL.md": SKILL.format(name=name)} for name in ("weather", "tides")}
+SKILLS["long"] = {"SKILL.md": SKILL.format(name="long") + "Then look again. " * 200}
 LOAD = {"tool": "skill_load", "params": {"skill_name": "weather"}}
 DONE = "The sun shines, as far as I can see from here: Grüße aus 北京 👩‍👩‍👧."
+
+
+# Name, wire, calls in blocks, and settings of each form of a trace.
+FORMS = [
+    ("native", "openai", False, ""), ("block", "openai", True, ""), ("native", "anthropic", False, ""), ("block", "anthropic", True, ""),
+    ("without tools", "openai", True, 'without_tools = ["openai/scripted"]\n'),
+]  # fmt: skip
 
 
 @dataclass
@@ -83,7 +92,7 @@ class Outcome:
     run: Run
     # The files below the folder that hold the key.
     leaks: list[str]
-    folder: Path
+    home: AgentHome
 
     @property
     def answer(self) -> Json:
@@ -124,7 +133,8 @@ def cases() -> list[Case]:
     search = Turn(calls=[{"tool": "skill_search", "params": {"query": "weather {n}"}}])
     limit = Turn(DONE, expect={"last": ["answer"]})
     return found + [
-        Case("429, wait 30 s", [Turn(DONE, faults=["429:30"])], DONE, r"requests|limit", (1, 2)),
+        # Longer than the longest wait: it ends at once, and says how long it should have waited.
+        Case("429, wait 30 s", [Turn(DONE, faults=["429:30"])], reason=r"(?s)limit.*\b30\b"),
         Case("two kinds, once each", [Turn(DONE, faults=["529", "cut"])], DONE, requests=(3, 3)),
         Case("no-end once", [Turn(TEXT, faults=["no-end"])], TEXT, requests=(1, 2)),
         Case("no-end for ever", [Turn(TEXT, faults=["no-end"] * 9)], TEXT, r"end", (1, ATTEMPTS)),
@@ -138,7 +148,10 @@ def cases() -> list[Case]:
         Case("call cut by length", [Turn(calls=[cut], stop="length"), load, done], DONE, requests=(3, 3), calls=["invalid", "ok"]),
         Case("answer cut by length", [Turn(TEXT, stop="length")], TEXT.strip() + " …", requests=(1, 2)),
         Case("parallel calls", [Turn("Both.", calls=both), done], DONE, requests=(2, 2), calls=["ok", "ok"]),
-        Case("interleaved calls", [Turn(calls=both, is_interleaved=True), done], DONE, r"mixes|answer", (1, 2), ["ok", "ok"]),
+        # The wire of OpenAI numbers the pieces of calls; on that of Anthropic one block follows another.
+        Case("interleaved calls", [Turn(calls=both, is_interleaved=True), done], DONE, requests=(2, 2), calls=["ok", "ok"], wires=("openai",)),
+        Case("interleaved blocks", [Turn(calls=both, is_interleaved=True)], reason=r"mixes", wires=("anthropic",)),
+        Case("long result", [Turn(calls=[{**LOAD, "params": {"skill_name": "long"}}]), done], DONE, requests=(2, 2), calls=["ok"]),
         Case("1 MB", [Turn("0123456789abcdef", times=1 << 16)], reason=r"long|large"),
         Case("calls for ever", [*[search] * STEPS, limit], DONE, requests=(STEPS + 1, STEPS + 1), calls=["ok"] * STEPS),
         Case("calls even then", [search], "limit", requests=(STEPS + 1, STEPS + 1), calls=["ok"] * STEPS, repeats=True),
@@ -162,42 +175,15 @@ class Proof:
     def __init__(self, gongfu: Path, folder: Path, model: FaultyModel) -> None:
         self.gongfu, self.folder, self.model = gongfu, folder, model
 
-    def chat(self, scenario: Scenario, wire: str, is_fenced: bool = False, limit: float = LIMIT) -> Outcome:
+    def chat(self, scenario: Scenario, wire: str, is_fenced: bool = False, limit: float = LIMIT, settings: str = "") -> Outcome:
         """One chat on a home of its own."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
-        for name in ("user", "home", "project"):
-            (folder / name).mkdir(mode=0o700)
-        (folder / "home" / "config.toml").write_text(SETTINGS)
-        for skill, files in (scenario.skills or SKILLS).items():
-            for path, text in files.items():
-                file = folder / "home" / "skills" / skill / path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text)
         run = self.model.add(scenario, is_fenced)
-        variables = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        variables |= {"HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home"), "GONGFU_STANDALONE": "1"}
-        variables |= {f"{wire.upper()}_BASE_URL": run.url + LINKS[wire], f"{wire.upper()}_API_KEY": KEY}
-        command = [self.gongfu, "chat", "--print", scenario.prompt, "--json", "--model", f"{wire}/scripted"]
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        home = AgentHome(self.gongfu, folder, scenario.skills or SKILLS, SETTINGS + settings, run, wire)
         started = time.monotonic()
-        process = subprocess.Popen(
-            command, env=variables, cwd=folder / "project", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )  # fmt: skip
-        code: int | None = None
-        try:
-            stdout, stderr = process.communicate(timeout=limit)
-            code = process.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            stdout, stderr = process.communicate()
-        seconds = time.monotonic() - started
-        return Outcome(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"), seconds, run, leaks(folder), folder)
-
-    def replay(self, folder: Path, session: str) -> Json:
-        """A session again, without a model: no variable names one."""
-        variables = {"PATH": os.environ["PATH"], "HOME": str(folder / "user"), "GONGFU_HOME": str(folder / "home"), "GONGFU_STANDALONE": "1"}
-        command = [self.gongfu, "chat", "replay", session, "--json"]
-        done = subprocess.run(command, env=variables, cwd=folder / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
-        return json.loads(done.stdout) if done.stdout else {"entries": 0, "divergence": {"what": done.stderr}}
+        process = home.start("chat", "--print", scenario.prompt, "--json", "--model", f"{wire}/scripted")
+        code, stdout, stderr = home.ends(process, limit)
+        return Outcome(code, stdout, stderr, time.monotonic() - started, run, leaks(folder), home)
 
     def of(self, case: Case, wire: str) -> Outcome:
         return self.chat(Scenario(case.turns, prompt="How is the weather?", repeats=case.repeats), wire, case.is_fenced)
@@ -226,8 +212,9 @@ def judge(case: Case, outcome: Outcome) -> list[str]:
             problems.append(f"the calls are {statuses}: {[call['result'][:90] for call in answer.get('tool_calls', [])]}")
         if unlike := {"reply", "tool_calls", "usage", "session"} - set(answer):
             problems.append(f"the JSON lacks {sorted(unlike)}")
-        if any(set(call) < {"tool", "params", "result", "status", "duration_ms"} or len(call["result"]) > 501 for call in answer.get("tool_calls", [])):
-            problems.append(f"a call is told as {answer['tool_calls']}")
+        for call in answer.get("tool_calls", []):
+            if set(call) < {"tool", "params", "result", "status", "duration_ms"} or len(call["result"]) > MAX_RESULT:
+                problems.append(f"a call is told with {sorted(call)}, and a result of {len(call['result'])} characters")
         answered, usage = sum(request.is_answered for request in run.requests), answer.get("usage") or {}
         # An answer that lacked its end and was taken nevertheless has told its usage.
         if not case.name.startswith(("no-end", "garbage")) and (usage.get("input"), usage.get("output")) != (answered * INPUT_TOKENS, answered * OUTPUT_TOKENS):
@@ -258,13 +245,15 @@ def planted(proof: Proof) -> list[str]:
     case = Case("calls a tool", [Turn(calls=[LOAD]), Turn(DONE)], DONE, requests=(2, 2), calls=["ok"])
     outcome = proof.of(case, "openai")
     problems = judge(case, outcome)
-    (outcome.folder / "home" / "planted").write_text(f"x{KEY}")
+    (outcome.home.folder / "home" / "planted").write_text(f"x{KEY}")
 
     def told(**changed: Any) -> Outcome:
         return replace(outcome, stdout=json.dumps(outcome.answer | changed))
 
     shorter = {"a reply that is cut": told(reply=DONE[:-20]), "another usage": told(usage={"input": 1, "output": 1}), "no calls": told(tool_calls=[])}
-    others = {"another code": replace(outcome, code=1), "a key": replace(outcome, stderr=KEY), "a key in a file": replace(outcome, leaks=leaks(outcome.folder))}
+    long = [{**call, "result": "x" * (MAX_RESULT + 1)} for call in outcome.answer["tool_calls"]]
+    shorter["a long result"] = told(tool_calls=long)
+    others = {"another code": replace(outcome, code=1), "a key": replace(outcome, stderr=KEY), "a key in a file": replace(outcome, leaks=leaks(outcome.home.folder))}
     problems += [f"{what} isn't noticed" for what, changed in {**shorter, **others}.items() if not judge(case, changed)]
     if not judge(replace(case, requests=(1, 1)), outcome):
         problems.append("a request too many isn't noticed")
@@ -274,72 +263,29 @@ def planted(proof: Proof) -> list[str]:
     return problems
 
 
-def check_traces(proof: Proof, pool: ThreadPoolExecutor) -> list[str]:
-    """The scenarios of the files, in both forms on both wires: the traces are equal, and the rows are there."""
-    problems = []
+def check_traces(proof: Proof, pool: ThreadPoolExecutor) -> tuple[list[Outcome], list[str]]:
+    """The scenarios of the files, in each form on each wire: the traces are equal, and the rows are there."""
+    problems, known = [], []
     for path in sorted(SCENARIOS.glob("*.json")):
-        scenario = Scenario.load(path, command=COMMAND)
-        forms = [(wire, is_fenced) for wire in LINKS for is_fenced in (False, True)]
-        outcomes = list(pool.map(lambda form: proof.chat(scenario, *form, 4 * LIMIT), forms))
+        scenario = Scenario.load(path, command=COMMAND.format(file="shop.sqlite"))
+        chats = [pool.submit(proof.chat, scenario, wire, is_fenced, 4 * LIMIT, settings) for _, wire, is_fenced, settings in FORMS]
         traces = []
-        for (wire, is_fenced), outcome in zip(forms, outcomes):
-            calls = outcome.answer.get("tool_calls", [])
-            # Times differ, and so do the folders; times are told with their unit.
-            shown = json.dumps([{**call, "duration_ms": 0} for call in calls] + [outcome.answer.get("reply")])
-            traces.append(re.sub(r"\d+(\.\d+)? ?(ms|s)\b", "TIME", shown.replace(str(outcome.folder), "FOLDER")))
+        for (form, wire, _, settings), future in zip(FORMS, chats):
+            outcome = future.result()
+            traces.append(outcome.home.trace(outcome.answer))
             case = Case(path.stem, [], scenario.reply, requests=(len(scenario.turns),) * 2, calls=["ok"] * (len(scenario.turns) - 1))
             wrong = judge(case, outcome)
             if path.stem == "test-data" and not wrong:
-                wrong = rows(outcome.folder / "project" / "shop.sqlite")
-            print(row(f"{path.stem}, {'block' if is_fenced else 'native'}", wire, outcome), flush=True)
-            problems += [f"{path.stem} {wire} {'block' if is_fenced else 'native'}: {problem}" for problem in wrong]
-        for (wire, is_fenced), trace in zip(forms, traces):
-            if trace != traces[0]:
-                at = len(os.path.commonprefix([trace, traces[0]]))
-                shown = f"{traces[0][max(0, at - 40) : at + 60]!r} and {trace[max(0, at - 40) : at + 60]!r}"
-                problems.append(f"{path.stem} {wire} {'block' if is_fenced else 'native'}: the traces differ: {shown}")
-        print(f"{path.stem}: {len(set(traces))} different traces of {len(scenario.turns) - 1} calls in {len(forms)} forms")
-    return problems
-
-
-def check_replays(proof: Proof, outcomes: list[Outcome], pool: ThreadPoolExecutor) -> tuple[int, list[str]]:
-    """Each session runs again from its log, with nothing that answers, and is equal; a change is named."""
-
-    def replay(outcome: Outcome) -> list[str]:
-        session = outcome.answer.get("session")
-        if not session:
-            return [f"there is no session: {outcome.stdout[:200]}"]
-        equal = proof.replay(outcome.folder, session)
-        return [] if equal["divergence"] is None and equal["entries"] > 2 else [f"the replay differs: {equal}"]
-
-    known = [outcome for outcome in outcomes if outcome.code is not None]
-    problems = [problem for found in pool.map(replay, known) for problem in found]
-    loads = [outcome for outcome in known if any(call["status"] == "ok" for call in outcome.answer.get("tool_calls", []))]
-    # Planted: a skill is changed, then its description, then the answer of a model in the log.
-    home, session = loads[0].folder / "home", loads[0].answer["session"]
-    skill, [log] = home / "skills" / "weather" / "SKILL.md", home.rglob(f"*{session}*/*.jsonl")
-    for file, change, what in [
-        (skill, lambda text: text + "More.\n", "the skill `weather` was changed"),
-        (skill, lambda text: text.replace("description: ", "description: Not "), "the instructions differ"),
-        (log, lambda text: text.replace("The sun", "The moon"), "the model's answer in the log was changed"),
-    ]:
-        before = file.read_text()
-        file.write_text(change(before))
-        named = proof.replay(loads[0].folder, session)["divergence"] or {}
-        if what not in named.get("what", ""):
-            problems.append(f"{what}: {named}")
-        file.write_text(before)
-    return len(known), problems
-
-
-def rows(path: Path) -> list[str]:
-    """What is wrong with the rows: 50 users, and orders of each."""
-    if not path.is_file():
-        return [f"there is no {path.name}"]
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    users, without = database.execute("SELECT count(*), sum(id NOT IN (SELECT user_id FROM orders)) FROM users").fetchone()
-    database.close()
-    return [] if (users, without) == (50, 0) else [f"there are {users} users, {without} without an order"]
+                wrong = rows(outcome.home.project / "shop.sqlite")
+            if any(("tools" in request.body) == bool(settings) for request in outcome.run.requests):
+                wrong.append("a request has tools, or lacks them")
+            if traces[-1] != traces[0]:
+                wrong.append(f"the traces differ: {difference(traces[0], traces[-1])}")
+            print(row(f"{path.stem}, {form}", wire, outcome), flush=True)
+            problems += [f"{path.stem} {wire} {form}: {problem}" for problem in wrong]
+            known.append(outcome)
+        print(f"{path.stem}: {len(set(traces))} different traces of {len(scenario.turns) - 1} calls in {len(FORMS)} forms")
+    return known, problems
 
 
 def row(name: str, wire: str, outcome: Outcome) -> str:
@@ -363,7 +309,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="gongfu-models-", ignore_cleanup_errors=True) as name, FaultyModel() as model:
         proof = Proof(binary(options.gongfu), Path(name).resolve(), model)
         problems = planted(proof)
-        print(f"planted: {'; '.join(problems) or 'seven wrong outcomes and a hang are noticed'}", flush=True)
+        print(f"planted: {'; '.join(problems) or 'eight wrong outcomes and a hang are noticed'}", flush=True)
         failed += bool(problems)
         print(f"{'fault':<24} {'wire':<10} exit requests  seconds  what the person sees")
         with ThreadPoolExecutor(8 * (os.cpu_count() or 1)) as pool:
@@ -376,8 +322,13 @@ def main() -> int:
                 print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
                 failed, hangs = failed + bool(problems), hangs + (outcome.code is None)
                 retries += len(outcome.run.requests) - len({request.sent.answers for request in outcome.run.requests})
-            replayed, again = check_replays(proof, [future.result() for future in outcomes], pool)
-            problems = again + (check_traces(proof, pool) if not options.only else [])
+            traced, problems = check_traces(proof, pool) if not options.only else ([], [])
+            print(f"replays: {'with' if offline() else 'this machine does not allow `unshare -rn`: without variables, but not with'} the network off", flush=True)
+            replayed, again = check_replays([*(future.result() for future in outcomes), *traced], pool)
+            problems += again
+            if not options.only:
+                found = check_sessions(proof)
+                replayed, problems = replayed + found[0], problems + found[1] + check_hostile(proof)
             print("".join(f"  fault: {problem}\n" for problem in problems), end="", flush=True)
     took = time.monotonic() - started
     print(f"prove-models: {len(pairs)} chats, {replayed} replays, {retries} retries, {hangs} hangs, {failed + len(problems)} failed, in {took:.0f} s")

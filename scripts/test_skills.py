@@ -101,7 +101,7 @@ class DataAnalysis(Case):
         good = (self.folder / "good.db").read_bytes()
         for content, reason in [
             (b"", "is empty"), (b"\n\n", "has no rows"), (b"a,b\n1,\0\n", "NUL"), (b"a,b\n\xff,1\n", "--encoding"),
-            (b'a,b\n"x,1\n2,3\n', "--no-quotes"), (b"a\n1,2\n3,4\n", "mend its first row"),
+            (b'a,b\n"x,1\n2,3\n', "--no-quotes"), (b"a\n1,2\n3,4\n", "fix its first row"),
             (good[:100] + b"\xff" * (len(good) - 100), "can't be read"), (good[:50], "can't be read"),
         ]:  # fmt: skip
             self.file("bad", content)

@@ -1,7 +1,7 @@
 //! Calls of tools, and their results as a model sees them.
 
 use gongfu_core::account::Actor;
-use gongfu_core::agent::{CallStatus, PlannedCall, capped};
+use gongfu_core::agent::{CallStatus, PlannedCall};
 use gongfu_hub::{Catalog, Content, ErrorCode, Events, Request, ToolResult};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -20,8 +20,6 @@ pub(crate) struct Calling<'a> {
     /// The call of the gate that this one is a part of.
     pub(crate) parent: u64,
     pub(crate) call: &'a PlannedCall,
-    /// The characters of the result that the model sees.
-    pub(crate) limit: usize,
     pub(crate) events: Events,
     pub(crate) cancel: CancellationToken,
     /// True if a replay makes it again.
@@ -31,7 +29,7 @@ pub(crate) struct Calling<'a> {
 /// The end of a call.
 pub(crate) struct CallEnd {
     pub(crate) status: CallStatus,
-    /// The result as the model sees it.
+    /// The result, whole.
     pub(crate) text: String,
     /// The skill whose instructions, or a part of them, are the result.
     pub(crate) skill: Option<String>,
@@ -83,10 +81,6 @@ impl Calling<'_> {
                 };
                 let text = text(&result);
                 let skill = skill.filter(|_| status == CallStatus::Ok);
-                let text = match skill {
-                    Some(_) => text,
-                    None => capped(&text, self.limit),
-                };
                 CallEnd {
                     status,
                     text,
@@ -95,7 +89,7 @@ impl Calling<'_> {
             }
             Err(error) => CallEnd {
                 status: status(error.code()),
-                text: capped(&error.to_string(), self.limit),
+                text: error.to_string(),
                 skill: None,
             },
         }

@@ -132,7 +132,6 @@ impl Replay<'_> {
                 actor: &self.actor,
                 parent: self.call.id,
                 call,
-                limit: self.agent.settings.limits.observation,
                 events: Events::default(),
                 cancel: self.call.cancel.child_token(),
                 is_replay: true,

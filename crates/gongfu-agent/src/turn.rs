@@ -8,6 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use gongfu_core::account::Actor;
 use gongfu_core::agent::{
     CallRecord, CallStatus, Effect, EntryEvent, LoggedDigest, PlannedCall, Session, as_logged,
+    capped,
 };
 use gongfu_core::port::{
     ChatModel, ModelAnswer, ModelError, ModelErrorKind, ModelRequest, Price, Usage,
@@ -115,7 +116,6 @@ impl Turn<'_> {
                 .add(calling(self.agent, &self.actor, call))
                 .await?;
         }
-        let limit = self.store.session.limits().observation;
         let mut running: FuturesUnordered<_> = calls
             .iter()
             .map(|call| {
@@ -130,7 +130,6 @@ impl Turn<'_> {
                     actor: &self.actor,
                     parent: self.call.id,
                     call,
-                    limit,
                     events: Events::new(Arc::new(sink)),
                     cancel: self.cancel.child_token(),
                     is_replay: false,
@@ -215,18 +214,23 @@ async fn note(
         text,
         skill,
     } = called;
-    let record = CallRecord {
-        call: call.clone(),
-        status,
-        result: text.clone(),
-        duration_ms,
+    // Instructions are never cut.
+    let seen = match skill {
+        Some(_) => text.clone(),
+        None => capped(&text, store.session.limits().observation),
     };
     let ended = EntryEvent::Called {
         id: call.id.clone(),
         status,
-        digest: LoggedDigest::of_result(status, &text),
-        text,
+        digest: LoggedDigest::of_result(status, &seen),
+        text: seen,
         skill,
+        duration_ms,
+    };
+    let record = CallRecord {
+        call: call.clone(),
+        status,
+        result: text,
         duration_ms,
     };
     store.add(ended).await?;

@@ -8,7 +8,7 @@ mod visible;
 
 pub use english::finding;
 pub use explanation::{Explanation, explanation, explanations};
-pub use visible::{visible, visible_lines};
+pub use visible::{marked, visible, visible_lines};
 
 /// The text about one problem.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -85,14 +85,36 @@ pub struct Question {
     pub id: String,
     /// The number of the record, which an answer holds for.
     pub serial: u64,
-    /// The whole question, for people.
-    pub text: String,
+    /// What is to be done, in the words of the gate, such as `skill_run wants to run this command`.
+    pub title: String,
+    /// The command, or what else it is done to, as the caller wrote it.
+    pub what: String,
+    /// The rest that decides what the call does, a line each; much of it is the caller's as well.
+    pub details: Vec<String>,
+    /// The reason why a person is asked, in the words of the gate.
+    pub reason: String,
     /// The effect of an answer for always, for people.
     pub always: String,
     /// True if an answer may be for the session of the caller.
     pub has_session: bool,
     /// True if an answer may be for any arguments.
     pub has_any: bool,
+}
+
+impl Question {
+    /// The whole question in one text.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}:\n\n{}\n\n", self.title, self.what);
+        for line in &self.details {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if !self.details.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&self.reason);
+        text
+    }
 }
 
 /// True if the person behind a call answered; that may take as long as a person takes.

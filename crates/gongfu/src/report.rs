@@ -9,7 +9,7 @@ use gongfu_core::skill::{Diagnostic, Severity, SkillPath};
 use gongfu_files::disk::Root;
 use gongfu_library::check::Verdict;
 
-use crate::terminal::{plain, visible};
+use crate::terminal::{plain, shown};
 
 /// The longest line of a file that is shown, in bytes; of a longer one its start is.
 const MAX_LINE_BYTES: usize = 160;
@@ -94,17 +94,9 @@ impl<'a> Report<'a> {
             let bytes = root.read(&path, 16 * 1024 * 1024).ok()?.bytes;
             let text = String::from_utf8(bytes).ok()?;
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            Some(
-                text.chars()
-                    .map(|c| {
-                        if matches!(c, '\n' | '\r' | '\t') {
-                            c
-                        } else {
-                            visible(c)
-                        }
-                    })
-                    .collect(),
-            )
+            // A line feed alone ends a line here, as everywhere in a report.
+            let lines: Vec<_> = text.split('\r').map(shown).collect();
+            Some(lines.join("\r"))
         };
         self.files
             .entry(file.to_owned())

@@ -14,7 +14,9 @@ pub(crate) fn clip(text: &str, most: Option<usize>) -> String {
     };
     let (mut clipped, mut columns) = (String::new(), 1);
     for letter in text.chars() {
-        columns += letter.width().unwrap_or(0);
+        // It makes the letter before it an emoji, which is a column wider.
+        let is_emoji = letter == '\u{fe0f}';
+        columns += letter.width().unwrap_or(0) + usize::from(is_emoji);
         if columns > most {
             break;
         }
@@ -82,7 +84,12 @@ mod tests {
         assert_eq!(clip("abc", None), "abc");
         assert_eq!(pad("功", 4), "功  ");
         for most in 0..12 {
-            assert!(width(&clip("a 合并 pdf 文件 b", Some(most))) <= most);
+            for text in [
+                "a 合并 pdf 文件 b",
+                "⚠\u{fe0f}1\u{fe0f}\u{20e3}❤\u{fe0f}👩\u{200d}💻ab⚠\u{fe0f}⚠\u{fe0f}",
+            ] {
+                assert!(width(&clip(text, Some(most))) <= most, "{text} {most}");
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! Writing for people: to standard output and standard error, with colour only where it is wanted.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::ColorChoice;
-use gongfu_core::skill::check::hidden;
+use gongfu_core::text::marked;
 use serde::Serialize;
 use serde_json::json;
 
@@ -213,7 +214,8 @@ impl Terminal {
     fn labelled(&mut self, label: &str, paint: &str, message: &str, hint: &str) {
         let mut error = self.error.lock();
         let mut write = |before: &str, label: &str, paint: &str, text: &str| {
-            let text = shown(&format!("{label}: {text}"));
+            let text = format!("{label}: {text}");
+            let text = shown(&text);
             let room = self.width.map(|width| width.saturating_sub(4));
             let room = room.filter(|_| !text.contains('\n'));
             let mut text = wrap(&text, room).join("\n    ");
@@ -238,7 +240,10 @@ impl Terminal {
         } = failure;
         if self.wanted.json {
             let error = json!({ "code": code, "message": message, "hint": hint });
-            return self.json(&json!({ "error": error }));
+            if self.json(&json!({ "error": error })).is_ok() {
+                return Ok(());
+            }
+            // That standard output can't be written may be the very failure.
         }
         self.problem(code, message, hint);
         Ok(())
@@ -258,29 +263,12 @@ impl Terminal {
 /// A stranger's text on one line without anything that a terminal would hide or obey.
 pub(crate) fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().map(visible).collect()
+    shown(&words.join(" ")).into_owned()
 }
 
-/// A stranger's text with its lines, without anything that a terminal would obey.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c == '\n' || c == '\t' {
-                c
-            } else {
-                visible(c)
-            }
-        })
-        .collect()
-}
-
-/// Shows a mark in place of a character that a terminal would hide or obey.
-pub(crate) fn visible(character: char) -> char {
-    if character.is_control() || hidden::is_hidden(character) {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        character
-    }
+/// A stranger's text with its lines, without anything that a terminal would hide or obey; what shapes emoji and joining scripts stays.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    marked(text)
 }
 
 /// Returns true if the reader of standard output went away, which is no error.

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import math
 import sqlite3
 
 from tables import Mistake, arguments, grid, note, opened, quoted, run, shown
@@ -71,8 +72,8 @@ def column(connection: sqlite3.Connection, of: str, name: str, declared: str, ro
 
 
 def finite(value: object) -> object:
-    """JSON has no infinity."""
-    return str(value) if value in (float("inf"), float("-inf")) else value
+    """JSON has neither infinity nor what is left of two of them."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def quantiles(connection: sqlite3.Connection, c: str, of_numbers: str, count: int) -> dict[str, float]:

@@ -51,7 +51,7 @@ class Check:
         fields: dict[str, tuple[int, str]] = {}
         key = ""
         for number, line in enumerate(lines, 2):
-            if found := re.match(r"([\w-]+):(?:\s+(.*))?$", line):
+            if found := re.match(r"[\"']?([\w-]+)[\"']?:(?:\s+(.*))?$", line):
                 key, value = found[1], (found[2] or "").strip()
                 if key in fields:
                     self.found(self.file, number, f"`{key}` is there twice")
@@ -60,9 +60,11 @@ class Check:
                 if value[:1] not in "\"'|>[{" and (": " in value or " #" in value):
                     self.found(self.file, number, f"the value of `{key}` needs quotes, because of `: ` or ` #` in it")
                 fields[key] = number, "" if re.fullmatch(r"[|>][+-]?", value) else value.strip("\"'")
-            elif key and (line[:1].isspace() or not line.strip()):
+            elif line.lstrip().startswith("#"):
+                continue
+            elif key and (line[:1].isspace() or line.startswith("-") or not line.strip()):
                 fields[key] = fields[key][0], f"{fields[key][1]} {line.strip()}".strip()
-            elif not line.startswith("#"):
+            else:
                 self.found(self.file, number, "this line is not `key: value`")
         self.name(*fields.get("name", (1, "")))
         self.description(*fields.get("description", (1, "")))

@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from urllib.parse import quote
 
-from kinds import KINDS, MAX_ROWS, Maker, Mistake, as_key, counts, quoted, run, span
+from kinds import KINDS, MAX_ROWS, Maker, Mistake, as_key, settings, quoted, run, span
 
 ATTEMPTS = 60
 # The first one that is found in the name of a column, with the kind of value that it then has.
@@ -115,14 +115,14 @@ class Filling:
             raise Mistake("--rows takes one COUNT for all tables, or TABLE=COUNT for some")
         # Records of what was done to the schema are no place for test data.
         ordinary = [name for name in self.tables if not re.search(r"migrations?$|(schema|alembic)_version", name)]
-        wanted = dict.fromkeys(ordinary, every[0]) if every else {name.lower(): count for name, count in counts(named, "--rows").items()}
+        wanted = dict.fromkeys(ordinary, every[0]) if every else {name.lower(): count for name, count in settings(named, "--rows").items()}
         for name in wanted:
             self.known(name)
         self.counts = {name: self.maker.random.randint(*span(count)) for name, count in wanted.items()}
         if sum(self.counts.values()) > MAX_ROWS:
             raise Mistake(f"these are more than {MAX_ROWS} rows")
-        self.kinds = {self.column(name): ("kind", kind) for name, kind in counts(options.kind, "--kind").items()}
-        self.kinds |= {self.column(name): ("values", text.split("|")) for name, text in counts(options.values, "--values").items()}
+        self.kinds = {self.column(name): ("kind", kind) for name, kind in settings(options.kind, "--kind", "TABLE.COLUMN=KIND").items()}
+        self.kinds |= {self.column(name): ("values", text.split("|")) for name, text in settings(options.values, "--values", "TABLE.COLUMN=A|B").items()}
         self.added: dict[str, list[dict]] = {}
 
     def known(self, name: str) -> Table:

@@ -165,9 +165,9 @@ def span(text: str) -> tuple[int, int]:
     return low, high
 
 
-def counts(pairs: list[str], flag: str) -> dict[str, str]:
-    """`TABLE=COUNT` arguments."""
+def settings(pairs: list[str], flag: str, form: str = "TABLE=COUNT") -> dict[str, str]:
+    """Arguments of a form such as `TABLE=COUNT`."""
     for pair in pairs:
         if "=" not in pair:
-            raise Mistake(f"{flag} takes TABLE=COUNT, not `{pair}`")
-    return dict(pair.rsplit("=", 1) for pair in pairs)
+            raise Mistake(f"{flag} takes {form}, not `{pair}`")
+    return dict(pair.split("=", 1) for pair in pairs)

@@ -11,7 +11,7 @@ import sqlite3
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from kinds import MAX_ROWS, Maker, Mistake, as_key, counts, quoted, run, span
+from kinds import MAX_ROWS, Maker, Mistake, as_key, settings, quoted, run, span
 
 SHOP = Path(__file__).parent.parent / "assets" / "shop.json"
 ATTEMPTS = 50
@@ -33,8 +33,8 @@ def main() -> None:
     given = {**shop, **per_shop}
     if options.schema and any(given.values()):
         raise Mistake("--users, --products, --orders-per-user and --items-per-order are for the shop: use --rows and --per")
-    rows = counts(options.rows, "--rows") | {name: count for name, count in shop.items() if count}
-    per = counts(options.per, "--per") | {name: count for name, count in per_shop.items() if count}
+    rows = settings(options.rows, "--rows") | {name: count for name, count in shop.items() if count}
+    per = settings(options.per, "--per") | {name: count for name, count in per_shop.items() if count}
     tables = read(Path(options.schema or SHOP), rows, per)
     made = Factory(tables, options.seed).all()
     out = Path(options.out)

@@ -8,7 +8,7 @@ use super::plan::{Plan, PlannedStep};
 use super::template::{Compiler, EXPRESSION, INPUT, LITERAL};
 use super::{
     DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
-    MAX_TIMEOUT, Pipeline, Step, fits,
+    MAX_TIMEOUT, Pipeline, Step, bounded,
 };
 use crate::near;
 use crate::text::clipped;
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
             }
         }
         let definition = pipeline.definition();
-        if definition.is_some_and(|definition| !fits(&definition, MAX_DEFINITION)) {
+        if definition.is_some_and(|definition| bounded(&definition, MAX_DEFINITION).is_err()) {
             let what = format!(
                 "the definition is longer than {MAX_DEFINITION} bytes: pass long values as inputs"
             );
@@ -286,28 +286,25 @@ impl<'a> Checker<'a> {
                 // The steps after it may have another one.
                 for at in cycle {
                     waits.remove(&at);
-                    depths
-                        .get_mut(at)
-                        .into_iter()
-                        .for_each(|known| *known = Some(0));
+                    if let Some(known) = depths.get_mut(at) {
+                        *known = Some(0);
+                    }
                 }
             }
             for (at, depth) in ready {
                 waits.remove(&at);
-                depths
-                    .get_mut(at)
-                    .into_iter()
-                    .for_each(|known| *known = Some(depth));
+                if let Some(known) = depths.get_mut(at) {
+                    *known = Some(depth);
+                }
             }
         }
         let mut layers: Vec<Vec<usize>> = Vec::new();
         for (at, depth) in depths.iter().enumerate() {
             let depth = depth.unwrap_or_default();
             layers.resize_with(layers.len().max(depth + 1), Vec::new);
-            layers
-                .get_mut(depth)
-                .into_iter()
-                .for_each(|layer| layer.push(at));
+            if let Some(layer) = layers.get_mut(depth) {
+                layer.push(at);
+            }
         }
         layers
     }

@@ -121,24 +121,13 @@ fn name_of_client(call: &Call) -> String {
 
 /// The question about a call, with everything that decides what it does.
 fn question(request: &ApprovalRequest, action: &str, serial: u64) -> Question {
-    let mut text = format!(
-        "{} wants to {action}:\n\n{}\n\n",
-        request.tool, request.what
-    );
-    for line in &request.details {
-        text.push_str(line);
-        text.push('\n');
-    }
-    if !request.details.is_empty() {
-        text.push('\n');
-    }
-    text.push_str("You are asked because ");
-    text.push_str(&request.reason);
-    text.push('.');
     Question {
         id: request.id(),
         serial,
-        text,
+        title: format!("{} wants to {action}", request.tool),
+        what: request.what.clone(),
+        details: request.details.clone(),
+        reason: format!("You are asked because {}.", request.reason),
         always: match &request.trust {
             Some(project) => format!("always: trust the project {}", visible(project)),
             None => "always, with the same arguments".to_owned(),

@@ -77,7 +77,7 @@ fn form(question: &Question) -> Result<ElicitRequest, ErrorData> {
     Ok(ElicitRequest::new(
         ElicitRequestParams::FormElicitationParams {
             meta: None,
-            message: question.text.clone(),
+            message: question.text(),
             requested_schema: schema,
         },
     ))

@@ -16,7 +16,7 @@ use crate::problem::{CredentialFault, Problem};
 /// The time between two looks at the credential of a call or a stream.
 const INTERVAL: Duration = Duration::from_millis(700);
 
-/// The same response; a stream of events ends once the credential of its request is revoked.
+/// The same response; a stream of events is broken off once the credential of its request is revoked.
 pub(super) fn watched(
     response: Response,
     identity: Arc<Identity>,
@@ -89,6 +89,9 @@ impl HttpBody for RevocableBody {
             self.revoked = None;
             // Dropped at once, so that what runs for it ends.
             self.body = Body::empty();
+            // An end as of a whole answer would have a client take it for one.
+            let why = "the credential was revoked";
+            return Poll::Ready(Some(Err(axum::Error::new(why))));
         }
         Pin::new(&mut self.body).poll_frame(context)
     }

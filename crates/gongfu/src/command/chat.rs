@@ -16,7 +16,8 @@ use crate::agent::agent;
 use crate::cli::{ChatArguments, ChatCommand, Places};
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::terminal::Terminal;
+use crate::failure::Failure;
+use crate::terminal::{Terminal, plain};
 use crate::wiring::{self, Parts};
 
 pub(crate) fn run(
@@ -35,7 +36,7 @@ pub(crate) fn run(
             session::remove(ids, json, environment, terminal)
         }
         Some(ChatCommand::Replay { id, places, json }) => {
-            session::replay(&id, &places, json, environment, terminal)
+            session::replay(id, &places, json, environment, terminal)
         }
         None if turn.print.is_some() => print::run(turn, environment, terminal),
         None => interactive::run(turn, environment, terminal),
@@ -62,3 +63,33 @@ async fn project_sessions(parts: &Parts, actor: &Actor) -> Result<Vec<SessionInf
     sessions.retain(|info| info.project.as_ref() == Some(&project));
     Ok(sessions)
 }
+
+/// The id of the session whose id begins so. An id that none begins with stays as it is: the operation says that.
+async fn session_id(id: String, parts: &Parts, actor: &Actor) -> anyhow::Result<String> {
+    let sessions = parts.catalog.operate(SessionList {}, actor).await?;
+    let all = sessions.into_iter().map(|info| info.id);
+    Ok(fitting(id, all.collect())?)
+}
+
+fn fitting(id: String, mut all: Vec<String>) -> Result<String, Failure> {
+    /// The most ids that a message names.
+    const LIMIT: usize = 5;
+    if id.is_empty() || all.contains(&id) {
+        return Ok(id);
+    }
+    all.retain(|other| other.starts_with(&id));
+    match all.as_slice() {
+        [] => Ok(id),
+        [one] => Ok(one.clone()),
+        several => {
+            let message = format!("{} sessions begin with `{}`", several.len(), plain(&id));
+            let shown = several.get(..LIMIT).unwrap_or(several).join(", ");
+            let more = if several.len() > LIMIT { ", …" } else { "" };
+            let hint = format!("name one of {shown}{more}");
+            Err(Failure::usage("INVALID_ARGUMENT", message, hint))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use crate::config::effective::{self, Effective, Origin};
 use crate::config::{Config, edit, file, key};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::terminal::{Paint, Terminal, plain, visible};
+use crate::terminal::{self, Paint, Terminal, plain};
 use crate::wiring;
 
 pub(crate) fn run(
@@ -293,7 +293,7 @@ fn report(path: &Path, text: &str, mistakes: &[Mistake], color: bool) -> String 
             .unwrap_or_default()
             .to_owned();
         // What a terminal would obey is shown as one mark of the same length, or the places would move.
-        let is_plain = source.chars().all(|c| c == '\t' || visible(c) == c);
+        let is_plain = terminal::shown(&source) == source;
         let title = Level::ERROR.primary_title(&mistake.message);
         let help = Level::HELP.message(&mistake.hint);
         let group = if is_plain {

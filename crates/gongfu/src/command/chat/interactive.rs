@@ -6,6 +6,7 @@ mod event;
 mod form;
 mod markdown;
 mod question;
+mod quote;
 mod slash;
 mod tty;
 mod turn;
@@ -26,7 +27,7 @@ use self::editor::{Input, LineEditor};
 use self::tty::Tty;
 use self::view::View;
 use super::print::last_session;
-use super::{agent_of, project_sessions};
+use super::{agent_of, project_sessions, session_id};
 use crate::cli::TurnArguments;
 use crate::command::Outcome;
 use crate::command::call_error::{print_error, report_error};
@@ -73,6 +74,7 @@ pub(super) fn run(
     let runtime = wiring::runtime()?;
     let tty = Tty::save();
     let ended = runtime.block_on(async {
+        tty.restore_at_quit();
         parts.provide_servers().await?;
         let mut chat = Chat {
             view: View::new(terminal),
@@ -93,7 +95,8 @@ pub(super) fn run(
         };
         let wanted = match arguments.session {
             None if arguments.resume => Some(last_session(chat.parts, &chat.person).await?),
-            session => session,
+            Some(id) => Some(session_id(id, chat.parts, &chat.person).await?),
+            None => None,
         };
         chat.run(wanted, arguments.resume).await
     });

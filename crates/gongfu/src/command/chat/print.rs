@@ -1,16 +1,17 @@
 //! `gongfu chat --print`: one turn, for a person or a script.
 
-use std::io::Read as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read as _};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
-use gongfu_agent::MAX_PROMPT;
+use gongfu_agent::{MAX_PROMPT, SessionShow};
 use gongfu_core::account::Actor;
 use gongfu_hub::ToolError;
 use gongfu_hub::agent::{AgentEvents, CallEvents, ChatInput, ChatRequest, ChatResult, TurnEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{agent_of, project, project_sessions};
+use super::{agent_of, project, project_sessions, session_id};
 use crate::cli::TurnArguments;
 use crate::command::Outcome;
 use crate::command::call_error::{outcome_of, print_error};
@@ -22,8 +23,8 @@ use crate::terminal::Terminal;
 use crate::wiring::Parts;
 use crate::{sets, wiring};
 
-/// The bytes of standard input that are read: one more than a prompt may have.
-const MAX_INPUT: u64 = MAX_PROMPT as u64 + 1;
+/// The time after which a person reads what is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(
     turn: TurnArguments,
@@ -31,16 +32,17 @@ pub(super) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let actor = sets::working_with(person(), turn.set.as_deref(), &wiring::home(environment)?)?;
-    let input = input(&turn)?;
+    let input = input(&turn, terminal)?;
     let (parts, agent) = agent_of(environment, &turn.places)?;
     let runtime = wiring::runtime()?;
     let events = Arc::new(PrintEvents::default());
     let cancel = CancellationToken::new();
-    let ended = runtime.block_on(async {
+    let (ended, open) = runtime.block_on(async {
         parts.provide_servers().await?;
         let session = match turn.session {
             None if turn.resume => Some(last_session(&parts, &actor).await?),
-            session => session,
+            Some(id) => Some(session_id(id, &parts, &actor).await?),
+            None => None,
         };
         let request = ChatRequest {
             session,
@@ -54,41 +56,86 @@ pub(super) fn run(
         let mut signals = Signals::listen();
         let chatting = agent.chat(request, &actor);
         tokio::pin!(chatting);
-        anyhow::Ok(tokio::select! {
+        let ended = tokio::select! {
             ended = &mut chatting => ended,
             () = signals.next() => {
                 cancel.cancel();
                 chatting.await
             }
-        })
+        };
+        let open = match &ended {
+            Ok(_) => None,
+            Err(_) => events.open_session(&parts, &actor).await,
+        };
+        anyhow::Ok((ended, open))
     })?;
     drop(runtime);
     parts.sandbox.end();
-    show(ended, &events, cancel.is_cancelled(), turn.json, terminal)
+    let outcome = show(ended, &events, cancel.is_cancelled(), turn.json, terminal)?;
+    if let Some(id) = open.filter(|_| !turn.json) {
+        let next = format!("gongfu chat --print - --resume --session {id}");
+        terminal.note(&format!("to finish the turn: `{next}`"));
+    }
+    Ok(outcome)
 }
 
-/// The prompt, or the wish to finish what was begun.
-fn input(turn: &TurnArguments) -> anyhow::Result<ChatInput> {
+/// The prompt with what standard input holds, or the wish to finish what was begun.
+fn input(turn: &TurnArguments, terminal: &mut Terminal) -> anyhow::Result<ChatInput> {
     let prompt = turn.print.as_deref().unwrap_or_default();
     if turn.resume && prompt == "-" {
         return Ok(ChatInput::Resume);
     }
-    if prompt != "-" {
+    if prompt != "-" && !is_piped() {
         return Ok(ChatInput::Prompt(prompt.to_owned()));
     }
-    let wrong = |why: String| {
-        let message = format!("can't read standard input: {why}");
-        let hint = "pass the prompt: gongfu chat --print PROMPT";
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // One byte more than a prompt may have: it is refused for its length then.
+        let read = io::stdin()
+            .take(MAX_PROMPT as u64 + 1)
+            .read_to_end(&mut bytes);
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
+        terminal.note("reading standard input, up to its end…");
+        receiver.recv()
+    });
+    let bytes = read?.map_err(|error| {
+        let message = format!("can't read standard input: {error}");
+        let hint = "pass the prompt: gongfu chat --print PROMPT < /dev/null";
         Failure::new("INVALID_ARGUMENT", message, hint)
-    };
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().take(MAX_INPUT).read_to_end(&mut bytes);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() > MAX_PROMPT {
-        return Err(wrong(format!("it is longer than {MAX_PROMPT} bytes")).into());
+    })?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(ChatInput::Prompt(if prompt == "-" {
+        text.into_owned()
+    } else {
+        joined(prompt, &text)
+    }))
+}
+
+/// Returns true if standard input is a pipe or a file, and not what happens to be there, such as a terminal, a socket or
+/// `/dev/null`.
+fn is_piped() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{FileType, fstat};
+        let kind = fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
     }
-    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
-    Ok(ChatInput::Prompt(text))
+    #[cfg(not(unix))]
+    false
+}
+
+/// A prompt, and after it a text in a fence that the text doesn't close.
+fn joined(prompt: &str, text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() {
+        return prompt.to_owned();
+    }
+    let runs = text.split(|letter| letter != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    format!("{prompt}\n\n{fence}\n{text}\n{fence}")
 }
 
 /// The id of the session of this folder with the latest turn.
@@ -123,9 +170,8 @@ fn show(
         }
         Err(error) => {
             if json {
-                let session = events.session.lock();
-                let session = session.unwrap_or_else(PoisonError::into_inner);
-                terminal.json(&json!({ "error": error.to_json(), "session": *session }))?;
+                let session = events.session();
+                terminal.json(&json!({ "error": error.to_json(), "session": session }))?;
             }
             print_error(&error, terminal);
             Ok(if is_stopped {
@@ -141,6 +187,21 @@ fn show(
 #[derive(Default)]
 struct PrintEvents {
     session: Mutex<Option<String>>,
+}
+
+impl PrintEvents {
+    fn session(&self) -> Option<String> {
+        let session = self.session.lock();
+        session.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The session, if its last turn can be finished.
+    async fn open_session(&self, parts: &Parts, actor: &Actor) -> Option<String> {
+        let id = self.session()?;
+        let shown = SessionShow { id: id.clone() };
+        let shown = parts.catalog.operate(shown, actor).await.ok()?;
+        shown.session.is_open().then_some(id)
+    }
 }
 
 impl CallEvents for PrintEvents {}
@@ -166,3 +227,6 @@ impl AgentEvents for PrintEvents {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use gongfu_core::agent::TurnRecord;
 use gongfu_hub::surface::Operation;
 use serde_json::{Value, json};
 
-use super::agent_of;
+use super::{agent_of, session_id};
 use crate::cli::Places;
 use crate::command::Outcome;
 use crate::command::call_error::{outcome_of, print_error};
@@ -15,15 +15,17 @@ use crate::table::{clip, pad};
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
-/// Runs a request about sessions.
+/// Runs a request about the session whose id begins so.
 fn asked<O: Operation>(
-    operation: O,
+    id: String,
+    operation: impl FnOnce(String) -> O,
     json: bool,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<O::Output> {
     let parts = wiring::parts(environment, &Places::default())?;
-    operate(operation, &parts, json, terminal)
+    let id = wiring::runtime()?.block_on(session_id(id, &parts, &person()))?;
+    operate(operation(id), &parts, json, terminal)
 }
 
 pub(super) fn list(
@@ -31,7 +33,8 @@ pub(super) fn list(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let sessions = asked(SessionList {}, json, environment, terminal)?;
+    let parts = wiring::parts(environment, &Places::default())?;
+    let sessions = operate(SessionList {}, &parts, json, terminal)?;
     if json {
         terminal.json(&sessions)?;
         return Ok(Outcome::Good);
@@ -59,7 +62,7 @@ pub(super) fn show(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let shown = asked(SessionShow { id }, json, environment, terminal)?;
+    let shown = asked(id, |id| SessionShow { id }, json, environment, terminal)?;
     if json {
         terminal.json(&json!({
             "entries": shown.entries,
@@ -104,7 +107,7 @@ pub(super) fn fork(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let fork = asked(SessionFork { id, at }, json, environment, terminal)?;
+    let fork = asked(id, |id| SessionFork { id, at }, json, environment, terminal)?;
     if json {
         terminal.json(
             &json!({ "id": fork.id, "forked_from": fork.forked_from, "is_open": fork.is_open }),
@@ -122,12 +125,16 @@ pub(super) fn remove(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &Places::default())?;
+    let runtime = wiring::runtime()?;
+    let ids = ids.into_iter();
+    let ids = ids.map(|id| runtime.block_on(session_id(id, &parts, &person())));
+    let ids: Vec<String> = ids.collect::<anyhow::Result<_>>()?;
     let removals = ids.into_iter().map(|id| SessionRemove { id });
     operate_all(removals, &parts, json, terminal)
 }
 
 pub(super) fn replay(
-    id: &str,
+    id: String,
     places: &Places,
     json: bool,
     environment: &Environment,
@@ -137,7 +144,8 @@ pub(super) fn replay(
     let runtime = wiring::runtime()?;
     let replayed = runtime.block_on(async {
         parts.provide_servers().await?;
-        anyhow::Ok(agent.replay(id, &person()).await)
+        let id = session_id(id, &parts, &person()).await?;
+        anyhow::Ok(agent.replay(&id, &person()).await)
     })?;
     let (entries, difference) = match replayed {
         Ok(replayed) => replayed,

@@ -12,6 +12,8 @@ pub(super) struct Blocks {
     /// A blank line follows the block: it ends where the next line isn't indented.
     has_gap: bool,
     fences: Fences,
+    /// The length of the block up to the first line of code.
+    code: usize,
     /// The open block is a part of a list.
     is_nested: bool,
     /// A call stands in the answer: what follows it may pretend to be its result.
@@ -33,6 +35,12 @@ impl Blocks {
             self.close(&mut whole);
         }
         whole
+    }
+
+    /// The whole lines so far of a block whose code isn't at its end: what follows them doesn't change them.
+    pub(super) fn open(&self) -> Option<&str> {
+        let block = self.block.trim_end();
+        (self.fences.is_open() && block.len() > self.code).then_some(block)
     }
 
     /// The answer ends: what is left of it.
@@ -78,6 +86,7 @@ impl Blocks {
         self.has_gap = false;
         self.is_nested = line.starts_with(char::is_whitespace);
         self.block.push_str(line);
+        self.code = self.block.len();
     }
 
     fn close(&mut self, whole: &mut Vec<String>) {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-use unicode_width::UnicodeWidthChar as _;
+use unicode_width::UnicodeWidthStr as _;
 
-use crate::terminal::visible;
+use crate::terminal::shown;
 
 /// The default width, and the minimum width of text, in columns.
 const WIDTH: usize = 80;
@@ -197,11 +197,12 @@ impl Page {
 
     fn add(&mut self, text: &str, style: Style) {
         let style = self.styles.iter().fold(style, |all, style| all | style);
-        let letters = text.chars().map(|letter| match letter {
-            '\n' => '\n',
-            '\t' => ' ',
-            other => visible(other),
-        });
+        // What is before a letter decides whether it shapes an emoji or hides something.
+        let before = self.text.last().map_or(' ', |(letter, _)| *letter);
+        let text = format!("{before}{text}");
+        let text = shown(&text);
+        let letters = text.chars().skip(1);
+        let letters = letters.map(|letter| if letter == '\t' { ' ' } else { letter });
         self.text.extend(letters.map(|letter| (letter, style)));
     }
 
@@ -314,8 +315,8 @@ impl Page {
 
 /// The columns that a text takes.
 fn columns_of(text: &[(char, Style)]) -> usize {
-    let widths = text.iter().map(|(letter, _)| letter.width().unwrap_or(0));
-    widths.sum()
+    let text: String = text.iter().map(|(letter, _)| *letter).collect();
+    text.width()
 }
 
 /// Lines of at most so many columns, broken between words; a longer word is a line of its own.

@@ -10,11 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::Chat;
 use super::editor::Input;
 use super::form::Form;
+use super::quote::{length, quoted};
 use crate::table::pad;
 use crate::terminal::{Paint, plain};
 
 /// Refuses a question of another server.
 const DECLINE: &str = "/decline";
+/// The rows of a text that surely fit on a screen with the keys.
+const MAX_ROWS: usize = 10;
 
 impl Chat<'_> {
     /// Asks about a call, and records the answer as the person's; true once it is recorded.
@@ -24,13 +27,26 @@ impl Chat<'_> {
         cancel: &CancellationToken,
     ) -> anyhow::Result<bool> {
         self.view.clear()?;
-        let title = self
-            .view
-            .terminal
-            .paint(Paint::Yellow, "? your answer is needed");
+        self.view.terminal.measure();
+        let asked = "? your answer is needed";
+        let title = self.view.terminal.paint(Paint::Yellow, asked);
         self.view.terminal.line(&title)?;
-        for line in question.text.lines() {
-            self.view.terminal.text(&format!("  {line}\n"))?;
+        self.view
+            .terminal
+            .text(&format!("  {}:\n\n", question.title))?;
+        let details = question.details.join("\n");
+        let mut is_long = false;
+        for text in [&question.what, &details] {
+            is_long |= self.quote(text)? > MAX_ROWS;
+            self.view.terminal.line("")?;
+        }
+        let reason = plain(&question.reason);
+        self.view.terminal.line(&format!("  {reason}"))?;
+        if is_long {
+            let length = length(&format!("{}\n{details}", question.what));
+            let note = format!("  The question has {length}: all of it is above.");
+            let note = self.view.terminal.paint(Paint::Yellow, &note);
+            self.view.terminal.line(&note)?;
         }
         let keys = keys(question);
         let Some(reply) = self.chosen(&keys, cancel).await? else {
@@ -58,6 +74,15 @@ impl Chat<'_> {
         };
         let recorded = self.parts.catalog.operate(answer, &person).await;
         Ok(self.told(recorded)?.flatten().is_some())
+    }
+
+    /// Shows somebody else's text so that none of it looks like gongfu's; answers the number of rows.
+    fn quote(&mut self, text: &str) -> anyhow::Result<usize> {
+        let rows = quoted(text, self.view.terminal.width());
+        for row in &rows {
+            self.view.terminal.line(row)?;
+        }
+        Ok(rows.len())
     }
 
     /// The person's choice; `None` where they leave the question.
@@ -132,9 +157,7 @@ impl Chat<'_> {
             .terminal
             .paint(Paint::Yellow, "? another server asks");
         self.view.terminal.line(&title)?;
-        for line in form.message.lines() {
-            self.view.terminal.text(&format!("  {line}\n"))?;
-        }
+        self.quote(&form.message)?;
         if let Some(url) = &form.page {
             self.view.terminal.text(&format!("  {}\n", plain(url)))?;
             let question = "open this page yourself; is it done? [y/N] ";

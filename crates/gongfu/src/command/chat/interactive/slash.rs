@@ -9,7 +9,7 @@ use gongfu_hub::agent::ChatInput;
 use serde_json::{Map, Value};
 
 use super::Chat;
-use crate::command::chat::project_sessions;
+use crate::command::chat::{project_sessions, session_id};
 use crate::table::{clip, count, pad, width};
 use crate::terminal::{Paint, plain};
 
@@ -32,7 +32,7 @@ const COMMANDS: [Slash; 11] = [
     Slash { name: "skills", words: "[WORDS]", about: "list the skills, or find some", run: |chat, words| Box::pin(chat.skills(words)) },
     Slash { name: "tools", words: "", about: "list the tools", run: |chat, _| Box::pin(chat.tools()) },
     Slash { name: "model", words: "[NAME]", about: "show the model, or ask another one from now on", run: |chat, name| Box::pin(async { chat.switch(name) }) },
-    Slash { name: "usage", words: "", about: "show the tokens of the last turn and of the session", run: |chat, _| Box::pin(chat.show_usage()) },
+    Slash { name: "usage", words: "", about: "show the tokens and the cost of the last turn and of the session", run: |chat, _| Box::pin(chat.show_usage()) },
     Slash { name: "compact", words: "", about: "summarise the conversation but for its last turn", run: |chat, _| Box::pin(chat.compact()) },
     Slash { name: "resume", words: "[ID]", about: "list the sessions, or continue one", run: |chat, id| Box::pin(chat.resume(id)) },
     Slash { name: "retry", words: "", about: "finish a turn that failed", run: |chat, _| Box::pin(chat.retry()) },
@@ -41,7 +41,12 @@ const COMMANDS: [Slash; 11] = [
     Slash { name: "quit", words: "", about: "end the chat, as Ctrl-D does", run: |chat, _| Box::pin(async { chat.is_over = true; Ok(()) }) },
 ];
 /// Other names.
-const ALIASES: [(&str, &str); 3] = [("last", "expand"), ("exit", "quit"), ("clear", "new")];
+const ALIASES: [(&str, &str); 4] = [
+    ("cost", "usage"),
+    ("last", "expand"),
+    ("exit", "quit"),
+    ("clear", "new"),
+];
 
 /// The commands as they are typed.
 pub(super) fn names() -> Vec<String> {
@@ -66,8 +71,12 @@ impl Unknown {
     }
 }
 
-/// The command of a line, and the words after it; `None` for a prompt, such as one that begins with a path.
+/// The command of a line, and the words after it; `None` for a prompt, such as one that begins with a path, or has several lines.
 pub(super) fn parse(line: &str) -> Option<Result<(&'static Slash, &str), Unknown>> {
+    // A text of several lines was pasted, or is one.
+    if line.contains('\n') {
+        return None;
+    }
     let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let word = name.strip_prefix('/')?;
     if word.is_empty()
@@ -87,6 +96,15 @@ pub(super) fn parse(line: &str) -> Option<Result<(&'static Slash, &str), Unknown
             name: name.to_owned(),
         }),
     })
+}
+
+/// A cost in billionths of a dollar as dollars.
+fn dollars(cost: u64) -> String {
+    const SHOWN: u64 = 100_000;
+    match cost.saturating_add(SHOWN / 2) / SHOWN {
+        0 => "less than $0.0001".to_owned(),
+        parts => format!("${}.{:04}", parts / 10_000, parts % 10_000),
+    }
 }
 
 impl Chat<'_> {
@@ -205,7 +223,11 @@ impl Chat<'_> {
                 cached => format!(" ({cached} of them cached)"),
             };
             let (what, input, output) = (pad(what, 9), usage.input, usage.output);
-            let line = format!("{what}  {input} tokens in{cached}, {output} out");
+            let cost = match usage.cost {
+                0 => String::new(),
+                cost => format!(", {}", dollars(cost)),
+            };
+            let line = format!("{what}  {input} tokens in{cached}, {output} out{cost}");
             self.view.terminal.line(&line)?;
         }
         Ok(())
@@ -259,7 +281,10 @@ impl Chat<'_> {
         let number = id.parse::<usize>().ok();
         let chosen = number.and_then(|number| sessions.get(number.checked_sub(1)?));
         let id = chosen.map_or(id, |info| &info.id).to_owned();
-        self.enter(id, true).await
+        match session_id(id, self.parts, &self.person).await {
+            Ok(id) => self.enter(id, true).await,
+            Err(error) => Ok(self.view.terminal.error(&error)?),
+        }
     }
 
     async fn retry(&mut self) -> anyhow::Result<()> {

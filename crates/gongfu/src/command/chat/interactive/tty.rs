@@ -7,6 +7,12 @@ use std::io;
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
 };
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The exit code of a program that SIGQUIT ended.
+#[cfg(unix)]
+const QUIT: i32 = 131;
 
 /// The modes that the terminal had at the start, which it gets back at the end.
 pub(super) struct Tty {
@@ -28,6 +34,18 @@ impl Tty {
         if let Some(mut modes) = self.original.clone() {
             modes.local_modes -= LocalModes::ECHO;
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+        }
+    }
+
+    /// Lets SIGQUIT, which Ctrl-\ sends in a turn, end the program at once, but with the modes as they were.
+    pub(super) fn restore_at_quit(&self) {
+        #[cfg(unix)]
+        if let (Some(modes), Ok(mut quit)) = (self.original.clone(), signal(SignalKind::quit())) {
+            tokio::spawn(async move {
+                quit.recv().await;
+                let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+                std::process::exit(QUIT);
+            });
         }
     }
 

@@ -48,6 +48,7 @@ impl Chat<'_> {
                 let is_stopped = error.code() == ErrorCode::Cancelled;
                 let next = next_step(&error.problem);
                 self.view.answered()?;
+                self.view.interrupted()?;
                 if is_stopped {
                     self.view.dim("stopped")?;
                 } else {

@@ -1,6 +1,7 @@
 //! The conversation on the terminal: answers block by block, calls in two lines, and a last line that says what is waited
 //! for.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 
 use super::blocks::Blocks;
 use super::markdown::rendered;
-use crate::table::clip;
-use crate::terminal::{Paint, Terminal, plain};
+use crate::table::{clip, width};
+use crate::terminal::{Paint, Terminal, plain, shown};
 
 /// The shortest time that is shown while something runs.
 const NOTICED: Duration = Duration::from_secs(1);
@@ -46,6 +47,10 @@ pub(super) struct View<'t> {
     asked: Instant,
     turns: usize,
     has_status: bool,
+    /// The lines of the block with an open fence that are on the screen.
+    drawn: usize,
+    /// The width that they were drawn for.
+    drawn_width: Option<usize>,
     /// The last line is that of a call: a block is parted from it.
     is_after_call: bool,
 }
@@ -61,6 +66,8 @@ impl<'t> View<'t> {
             asked: Instant::now(),
             turns: 0,
             has_status: false,
+            drawn: 0,
+            drawn_width: None,
             is_after_call: false,
         }
     }
@@ -69,6 +76,7 @@ impl<'t> View<'t> {
     pub(super) fn begin(&mut self) {
         self.terminal.measure();
         self.blocks = Blocks::default();
+        self.drawn = 0;
         self.answer.clear();
         self.running.clear();
         self.is_after_call = false;
@@ -87,7 +95,9 @@ impl<'t> View<'t> {
         match event {
             TurnEvent::Session(_) => Ok(()),
             TurnEvent::Text(piece) => self.text(&piece),
-            TurnEvent::Retry { message, .. } => self.void(&message),
+            TurnEvent::Retry {
+                wait_ms, message, ..
+            } => self.void(wait_ms, &message),
             TurnEvent::Answered => self.answered(),
             TurnEvent::Calling(call) => self.calling(&call),
             TurnEvent::Called(record) => self.called(record),
@@ -103,10 +113,12 @@ impl<'t> View<'t> {
     }
 
     /// The pieces so far are void.
-    fn void(&mut self, reason: &str) -> io::Result<()> {
+    fn void(&mut self, wait_ms: u64, reason: &str) -> io::Result<()> {
         self.answer.clear();
         self.blocks = Blocks::default();
-        let note = format!("asking again: {}", plain(reason));
+        self.drawn = 0;
+        let seconds = Duration::from_millis(wait_ms).as_secs_f64();
+        let note = format!("asking again in {seconds:.1} s: {}", plain(reason));
         let note = clip(&note, self.terminal.width());
         self.dim(&note)
     }
@@ -134,18 +146,33 @@ impl<'t> View<'t> {
         Ok(())
     }
 
-    /// Shows a block of Markdown: as it is where it isn't painted.
+    /// Shows a block of Markdown, or what of it isn't on the screen yet.
     fn block(&mut self, block: &str) -> io::Result<()> {
+        self.draw(block)?;
+        self.drawn = 0;
+        self.terminal.line("")
+    }
+
+    /// Draws the lines of a block that aren't on the screen yet: Markdown as it is where it isn't painted.
+    fn draw(&mut self, block: &str) -> io::Result<()> {
+        if self.drawn == 0 {
+            self.drawn_width = self.terminal.width();
+        }
+        let text = if self.terminal.color() {
+            Cow::Owned(rendered(block, self.drawn_width))
+        } else {
+            shown(block)
+        };
+        let (fresh, lines) = rest(&text, self.drawn);
+        self.drawn = self.drawn.max(lines);
+        let Some(fresh) = fresh else {
+            return Ok(());
+        };
         self.clear()?;
         if std::mem::take(&mut self.is_after_call) {
             self.terminal.line("")?;
         }
-        if self.terminal.color() {
-            let text = rendered(block, self.terminal.width());
-            self.terminal.bytes(format!("{text}\n\n").as_bytes())
-        } else {
-            self.terminal.text(&format!("{block}\n\n"))
-        }
+        self.terminal.bytes(format!("{fresh}\n").as_bytes())
     }
 
     /// A call begins.
@@ -177,24 +204,14 @@ impl<'t> View<'t> {
         self.running.retain(|running| running.id != record.call.id);
         self.asked = Instant::now();
         let line = summary(&record.call);
-        let width = self.terminal.width();
         let paint = match record.status {
             CallStatus::Ok => Paint::Green,
             CallStatus::Failed | CallStatus::Invalid => Paint::Red,
             CallStatus::Refused | CallStatus::Interrupted => Paint::Yellow,
         };
-        if self.terminal.is_live() {
-            let dot = self.terminal.paint(paint, "●");
-            let room = width.map(|width| width.saturating_sub(2));
-            self.terminal
-                .line(&format!("{dot} {}", clip(&line, room)))?;
-        }
-        let time = time(Duration::from_millis(record.duration_ms));
-        let status = record.status.as_str();
+        let duration = Duration::from_millis(record.duration_ms);
         let first = first_line(&record.result);
-        let end = clip(&format!("  {status}, {time}: {first}"), width);
-        self.dim(&end)?;
-        self.is_after_call = true;
+        self.call(paint, &line, record.status, duration, &format!(": {first}"))?;
         if self.results.len() == MAX_RESULTS {
             self.results.remove(0);
         }
@@ -202,6 +219,37 @@ impl<'t> View<'t> {
             line,
             result: record.result,
         });
+        Ok(())
+    }
+
+    /// The turn was stopped: the calls that still ran end here.
+    pub(super) fn interrupted(&mut self) -> io::Result<()> {
+        for Running { line, started, .. } in std::mem::take(&mut self.running) {
+            let status = CallStatus::Interrupted;
+            self.call(Paint::Yellow, &line, status, started.elapsed(), "")?;
+        }
+        Ok(())
+    }
+
+    /// Writes a call that ended, in two lines.
+    fn call(
+        &mut self,
+        paint: Paint,
+        line: &str,
+        status: CallStatus,
+        duration: Duration,
+        end: &str,
+    ) -> io::Result<()> {
+        self.clear()?;
+        let room = self.terminal.width();
+        if self.terminal.is_live() {
+            let dot = self.terminal.paint(paint, "●");
+            let line = clip(line, room.map(|room| room.saturating_sub(2)));
+            self.terminal.line(&format!("{dot} {line}"))?;
+        }
+        let status = status.as_str();
+        self.dim(&clip(&format!("  {status}, {}{end}", time(duration)), room))?;
+        self.is_after_call = true;
         Ok(())
     }
 
@@ -222,11 +270,16 @@ impl<'t> View<'t> {
         Ok(true)
     }
 
-    /// Redraws the status line: what is running, and for how long.
+    /// Redraws what changes with time: the lines of code that arrived, and the status line, which says what is running and
+    /// for how long.
     pub(super) fn tick(&mut self) -> io::Result<()> {
         if !self.terminal.is_live() {
             return Ok(());
         }
+        if let Some(block) = self.blocks.open().map(str::to_owned) {
+            self.draw(&block)?;
+        }
+        self.terminal.measure();
         self.turns = self.turns.wrapping_add(1);
         let wheel = WHEEL.get(self.turns % WHEEL.len()).unwrap_or(&'●');
         let (what, started) = match self.running.first() {
@@ -249,11 +302,10 @@ impl<'t> View<'t> {
         } else {
             format!(" · {} s · Ctrl-C stops", waited.as_secs())
         };
-        let room = self
-            .terminal
-            .width()
-            .map(|width| width.saturating_sub(end.len() + 4));
-        let line = format!("{wheel} {}{end}", clip(&what, room));
+        // The last column stays free, or the cursor is on the next line.
+        let room = self.terminal.width().map(|room| room.saturating_sub(1));
+        let rest = room.map(|room| room.saturating_sub(width(&end) + 2));
+        let line = clip(&format!("{wheel} {}{end}", clip(&what, rest)), room);
         let line = self.terminal.paint(Paint::Dim, &line);
         self.has_status = true;
         self.terminal.bytes(format!("\r\u{1b}[K{line}").as_bytes())
@@ -266,6 +318,17 @@ impl<'t> View<'t> {
         }
         Ok(())
     }
+}
+
+/// The lines of a text after so many, if there are more, and the number of all of them.
+fn rest(text: &str, lines: usize) -> (Option<&str>, usize) {
+    let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
+    let count = ends.clone().count() + 1;
+    let start = match lines.checked_sub(1) {
+        None => Some(0),
+        Some(last) => ends.nth(last),
+    };
+    (start.and_then(|start| text.get(start..)), count)
 }
 
 /// A call in a line: the tool and the values of its arguments.
@@ -294,3 +357,6 @@ fn time(time: Duration) -> String {
         format!("{seconds:.1} s")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,25 @@ fn nothing_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
+fn emoji_and_joining_scripts_stay_as_they_are() {
+    for text in [
+        "⚠\u{fe0f} ✔\u{fe0f} 1\u{fe0f}\u{20e3} \\*\u{fe0f}\u{20e3}",
+        "می\u{200c}خواهم",
+        "👩\u{200d}💻",
+    ] {
+        assert_eq!(rendered(text, None), text.replace('\\', ""));
+        assert_eq!(
+            lines(&format!("```\n{text}\n```"), 80),
+            [format!("  {text}")]
+        );
+    }
+    let hidden = "\u{fe0f}a\u{fe0f} x\u{e0041}";
+    assert_eq!(rendered(hidden, None), "\u{fffd}a\u{fffd} x\u{fffd}");
+    let table = lines("| ⚠\u{fe0f} | b |\n|---|---|\n| cc | d |", 80);
+    assert_eq!(table, ["⚠\u{fe0f}  b", "──  ─", "cc  d"]);
+}
+
+#[test]
 fn odd_blocks_cost_little() {
     for block in [
         "> ".repeat(10_000) + "deep",

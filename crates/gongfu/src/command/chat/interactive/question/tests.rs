@@ -9,7 +9,10 @@ fn question(has_session: bool) -> Question {
     Question {
         id: "0123".to_owned(),
         serial: 1,
-        text: "run this command".to_owned(),
+        title: "skill_run wants to run this command".to_owned(),
+        what: "ls".to_owned(),
+        details: Vec::new(),
+        reason: "You are asked because its safety level is MEDIUM.".to_owned(),
         always: "until it changes".to_owned(),
         has_session,
         has_any: false,

@@ -1,6 +1,6 @@
 //! Tests of the commands: which lines are some, and what is said about others.
 
-use super::{ALIASES, COMMANDS, Slash, names, parse};
+use super::{ALIASES, COMMANDS, Slash, dollars, names, parse};
 
 /// The command and the words of a line, or what is said instead.
 fn said(line: &str) -> String {
@@ -25,7 +25,9 @@ fn lines_are_commands_or_prompts() {
         ("/HELP", "help \"\""),
         ("/skills merge  pdf ", "skills \"merge  pdf\""),
         ("/model\topenai/gpt", "model \"openai/gpt\""),
-        ("/resume\n2", "resume \"2\""),
+        ("/resume\n2", "a prompt"),
+        ("/quit\nhello", "a prompt"),
+        ("/cost", "usage \"\""),
         ("/last", "expand \"\""),
         ("/exit now", "quit \"now\""),
         ("/skill", "/skill: did you mean /skills?"),
@@ -63,4 +65,17 @@ fn page_about_chats_lists_each_command() {
     let all: Vec<String> = COMMANDS.iter().map(usage).collect();
     let all: Vec<&str> = all.iter().map(|usage| usage.trim_end()).collect();
     assert_eq!(listed, all);
+}
+
+#[test]
+fn costs_are_in_dollars() {
+    for (cost, wanted) in [
+        (1, "less than $0.0001"),
+        (50_000, "$0.0001"),
+        (12_340_000, "$0.0123"),
+        (2_000_000_000, "$2.0000"),
+        (u64::MAX, "$18446744073.7095"),
+    ] {
+        assert_eq!(dollars(cost), wanted);
+    }
 }
