@@ -277,7 +277,7 @@ async fn random_graphs_run_in_order_and_at_once() {
         let parents: Vec<Vec<u64>> = (0..number)
             .map(|at| (0..at).filter(|_| numbers.below(4) == 0).collect())
             .collect();
-        let steps = (0..).zip(&parents).rev().map(|(at, parents): (u64, _)| {
+        let steps = parents.iter().enumerate().rev().map(|(at, parents)| {
             let names: Vec<String> = parents.iter().map(|parent| format!("s{parent}")).collect();
             format!(
                 "- {{ name: s{at}, tool: echo, dependsOn: [{}] }}\n",
