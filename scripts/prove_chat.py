@@ -5,7 +5,7 @@
 
 Each case types into a chat on a home of its own, with a model of faulty_model.py, and says what has to be on the screen:
 tool calls in two lines, rendered Markdown, an approval that isn't answered by what was typed ahead, a question of another server, a turn that Ctrl-C
-stops, a session that is finished after a crash, errors after which the chat continues, each command, and text of a model
+stops, amid a tool call too, a session that is finished after a crash, errors after which the chat continues, each command, and text of a model
 that would command the terminal. At each end the modes of the terminal have to be what they were.
 
 What judges is proven first: a screen without the text, and a terminal without echo, must be noticed. `--show` prints the
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import os
 import pty
 import re
@@ -314,6 +315,50 @@ def interrupt(world: World) -> None:
     chat.ends(0)
 
 
+def interrupted_call(world: World) -> None:
+    """A script that runs is stopped, and nothing of it is left."""
+    marker = f"nap-{os.getpid()}"
+    script = world.folder / "skills/note-taker/scripts/nap.py"
+    script.write_text("import time\ntime.sleep(100)\n")
+    nap = {"tool": "skill_run", "params": {"skill_name": "note-taker", "command": f"python3 scripts/nap.py {marker}"}}
+    world.answers(Turn("I take a nap.", calls=[nap]), Turn("Here again.", expect={"last": ["and now"]}))
+    chat = world.chat()
+    chat.says("take a nap", r"^. skill_run .* · Ctrl-C stops$")
+    waits(chat, lambda: processes(marker), "the script doesn't start")
+    chat.types("\x03")
+    chat.sees(r"^stopped$\n>")
+    chat.sees_not("Ctrl-C stops")
+    waits(chat, lambda: not processes(marker), "the script still runs")
+    chat.says("and now", r"^Here again\.$")
+    chat.sees(r"^> ?\Z")
+    chat.types("\x04")
+    chat.ends(0)
+    [log] = (world.folder / "home" / "records" / "session-log").glob("*/*.jsonl")
+    kinds = [json.loads(line)["kind"] for line in log.read_text().splitlines()]
+    wants(kinds[3:7] == ["answered", "calling", "interrupted", "prompt"] and kinds[-1] == "finished", f"the log is {kinds}")
+    wants(len(world.run.requests) == 2, f"there are {len(world.run.requests)} requests")
+    wants(not world.run.problems, f"{world.run.problems}")
+
+
+def processes(marker: str) -> list[str]:
+    """The processes whose command has a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [command for command in [path.read_bytes().decode(errors="replace")] if marker in command]
+        except OSError:
+            pass
+    return found
+
+
+def waits(chat: Chat, is_met: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not is_met():
+        if time.monotonic() > deadline:
+            raise Problem(f"{what}:\n{chat.text()}")
+        chat.read(0.1)
+
+
 def crash(world: World) -> None:
     world.answers(Turn(calls=[RUN]), Turn("It is noted.", faults=["stall"]))
     chat = world.chat()
@@ -400,7 +445,7 @@ def plain(world: World) -> None:
     wants(b"\x1b[1m" not in answer and b"\x1b[3" not in answer, "it is painted")
 
 
-CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, elicitation, interrupt, crash, errors, terminated, without_model, hostile, plain]
+CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, elicitation, interrupt, interrupted_call, crash, errors, terminated, without_model, hostile, plain]
 
 
 def planted(world: World) -> None:

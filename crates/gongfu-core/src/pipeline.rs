@@ -20,6 +20,7 @@ mod call;
 mod check;
 mod event;
 mod expression;
+mod mistake;
 mod outcome;
 mod path;
 mod plan;
@@ -34,11 +35,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use call::{NotRunning, Ready, StartError, StepError};
-pub use check::{Problem, check};
+pub use check::{Tool, check};
 pub use event::Event;
+pub use mistake::Mistake;
 pub use outcome::{Outcome, Status, TraceEntry};
 pub use plan::Plan;
-pub use reading::{FileKind, Mistake, from_value, read};
+pub use reading::{FileKind, from_value, read};
 pub use run::{ResumeError, Run};
 pub use scope::{Function, Scope, StepIdentity};
 
@@ -52,6 +54,10 @@ pub const MAX_DEFINITION: usize = 256 * 1024;
 pub const MAX_INPUT: usize = 256 * 1024;
 /// The longest output of a step after its `transform`, and the longest value of a parameter, in bytes of JSON.
 pub const MAX_OUTPUT: usize = 512 * 1024;
+/// The longest outputs of all steps of a run together, in bytes of JSON.
+pub const MAX_OUTPUTS: usize = 8 * 1024 * 1024;
+/// The deepest input, output and value of a parameter, in lists and objects: a log with a deeper one can't be read.
+pub const MAX_DEPTH: usize = 64;
 /// The highest number of attempts of a step.
 pub const MAX_RETRIES: u32 = 100;
 /// The longest wait before another attempt, in milliseconds: an hour.
@@ -220,9 +226,28 @@ impl Pipeline {
     }
 }
 
-/// The length of a value in bytes of JSON, as far as it is at most `limit`.
-fn fits(value: &impl Serialize, limit: usize) -> bool {
-    bounded(value, limit).is_ok()
+/// The length of a value of a run in bytes of JSON, or why it can't be one.
+fn measured(value: &Value, limit: usize) -> Result<usize, String> {
+    if is_deeper(value, MAX_DEPTH) {
+        return Err(format!("is nested deeper than {MAX_DEPTH} levels"));
+    }
+    let bytes = bounded(value, limit);
+    bytes
+        .map(|bytes| bytes.len())
+        .map_err(|_| format!("is longer than {limit} bytes"))
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let inner = |value| {
+        levels
+            .checked_sub(1)
+            .is_none_or(|levels| is_deeper(value, levels))
+    };
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(inner),
+        Value::Object(fields) => levels == 0 || fields.values().any(inner),
+        _ => false,
+    }
 }
 
 /// A value as JSON text of at most `limit` bytes.

@@ -180,6 +180,7 @@ impl Problem {
                 "package": failure.package.as_deref().map(clipped),
             }),
             Self::ScopeMissing { scope, .. } => json!({ "scope": scope }),
+            Self::Model { error, .. } => json!({ "kind": error.kind }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
         };

@@ -11,15 +11,29 @@ use crate::guard::{Fault, JoinedCall, TOO_LARGE};
 /// The reasons of an ordinary end that genai doesn't know.
 const ENDS: &[&str] = &["eos", "eos_token", "end", "done"];
 
+/// The deepest nesting of arguments.
+const MAX_DEPTH: usize = 64;
+
 /// An answer that is not whole yet.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     text: String,
     /// The length of calls that arrived whole.
     calls: usize,
+    /// The model refused to answer.
+    is_refusal: bool,
 }
 
 impl Draft {
+    /// Adds the words of a refusal.
+    ///
+    /// # Errors
+    /// The answer is too large.
+    pub(crate) fn refuse(&mut self, words: &str, arguments: usize) -> Result<(), Fault> {
+        self.is_refusal = true;
+        self.add_text(words, arguments)
+    }
+
     /// Adds a piece of text, beside arguments of this length.
     ///
     /// # Errors
@@ -83,6 +97,7 @@ impl Draft {
         tell_apart(&mut calls);
         let is_empty = self.text.trim().is_empty() && calls.is_empty();
         let stop = match stop {
+            _ if self.is_refusal => StopReason::Filter,
             // There is nothing to go by, and the next attempt mostly has something.
             StopReason::End | StopReason::Calls if is_empty => {
                 return Err(incomplete("the answer is empty"));
@@ -127,9 +142,11 @@ fn stop(reason: Option<GenaiStop>) -> Result<StopReason, Fault> {
 }
 
 /// The arguments as an object, or as the text that the model wrote. No text means no arguments, unless it was cut.
+///
+/// Those that nest too deeply stay text: a log whose entries hold them couldn't be read again.
 fn arguments(written: Value, is_cut: bool) -> Value {
     let text = match written {
-        Value::Object(_) => return written,
+        Value::Object(_) if !is_deeper(&written, MAX_DEPTH) => return written,
         Value::Null => String::new(),
         Value::String(text) => text,
         other => other.to_string(),
@@ -138,9 +155,22 @@ fn arguments(written: Value, is_cut: bool) -> Value {
         return Value::Object(Map::new());
     }
     match serde_json::from_str(&text) {
-        Ok(Value::Object(object)) => Value::Object(object),
+        Ok(object @ Value::Object(_)) if !is_deeper(&object, MAX_DEPTH) => object,
         Ok(Value::Null) if !is_cut => Value::Object(Map::new()),
         _ => Value::String(text),
+    }
+}
+
+/// Returns true if objects and arrays nest deeper than this many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let is_deeper = |inner| match levels.checked_sub(1) {
+        Some(levels) => is_deeper(inner, levels),
+        None => true,
+    };
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(is_deeper),
+        Value::Object(fields) => levels == 0 || fields.values().any(is_deeper),
+        _ => false,
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::guard::Fault;
 use crate::redaction;
 use crate::retry;
+use crate::settings::ProviderKind;
 
 /// The longest body of an error that is read, in bytes.
 const MAX_BODY: usize = 64 * 1024;
@@ -31,6 +32,16 @@ const TOO_LONG: &[&str] = &[
     "too many tokens",
 ];
 
+/// The code of a budget that is used up: it comes back with a payment, not with time.
+const NO_QUOTA: &str = "insufficient_quota";
+const USED_UP: &str = "says that the quota of this key is used up, so waiting doesn't help";
+
+/// The reason that Gemini gives for a status 400.
+const NO_KEY: &str = "api_key_invalid";
+
+/// The words of an error about a model that can't call tools, in lower case.
+const WITHOUT_TOOLS: &[&str] = &["does not support tools", "support tool use"];
+
 /// A failed attempt.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -46,12 +57,13 @@ pub(crate) struct Failure {
 pub(crate) struct Context<'a> {
     /// The name of the provider.
     pub(crate) provider: &'a str,
+    pub(crate) kind: ProviderKind,
     pub(crate) key: Option<&'a str>,
     pub(crate) request: &'a ModelRequest,
 }
 
 impl Failure {
-    fn new(kind: ModelErrorKind, message: String) -> Self {
+    pub(crate) fn new(kind: ModelErrorKind, message: String) -> Self {
         Self {
             error: ModelError::new(kind, message),
             is_worth_a_retry: kind.is_worth_a_retry(),
@@ -80,7 +92,7 @@ impl Failure {
                 failure.wait = retry::asked(&headers);
                 failure
             }
-            genai::Error::ChatResponse { body, .. } => of_event(&body, context),
+            genai::Error::ChatResponse { body, .. } => Self::of_event(&body, context),
             genai::Error::WebStream { error, .. } => match error.downcast::<genai::Error>() {
                 Ok(error) => Self::of_error(*error, context),
                 Err(error) => of_stream(error.as_ref(), context),
@@ -115,7 +127,17 @@ impl Failure {
 fn of_status(status: u16, body: &str, context: Context<'_>) -> Failure {
     let detail = Detail::read(body);
     let (kind, what) = match status {
+        _ if detail.code.contains(NO_KEY) => (ModelErrorKind::Unauthorized, "refuses the key"),
+        _ if detail.code.contains(NO_QUOTA) => (ModelErrorKind::RateLimited, USED_UP),
+        _ if detail.says(WITHOUT_TOOLS) => (
+            ModelErrorKind::Rejected,
+            "can't let this model call tools: add it to `models.without_tools`",
+        ),
         401 | 403 => (ModelErrorKind::Unauthorized, "refuses the key"),
+        404 if context.kind == ProviderKind::OpenAi && !detail.says(&["model"]) => (
+            ModelErrorKind::UnknownModel,
+            "has nothing at this address: the base URL may lack its path, mostly `/v1`",
+        ),
         404 => (
             ModelErrorKind::UnknownModel,
             "has no such model at this address",
@@ -130,45 +152,52 @@ fn of_status(status: u16, body: &str, context: Context<'_>) -> Failure {
             ModelErrorKind::TooLong,
             "doesn't accept a conversation of this length",
         ),
-        _ if detail.is_about_length() => (
+        _ if detail.says(TOO_LONG) => (
             ModelErrorKind::TooLong,
             "doesn't accept a conversation of this length",
         ),
         _ => (ModelErrorKind::Rejected, "refuses the request"),
     };
-    let mut failure = detail.failure(kind, &format!("{what} (status {status})"), context);
-    // A budget that is used up comes back with a payment, not with time.
-    failure.is_worth_a_retry &= !detail.code.contains("insufficient_quota");
-    failure
+    detail.failure(kind, &format!("{what} (status {status})"), context)
 }
 
-/// The failure of an answer that ends with an error instead.
-fn of_event(body: &Value, context: Context<'_>) -> Failure {
-    let detail = Detail::of(body);
-    if let Some(status) = detail.status {
-        return of_status(status, &body.to_string(), context);
+impl Failure {
+    /// The failure of an answer that ends with an error instead.
+    pub(crate) fn of_event(body: &Value, context: Context<'_>) -> Self {
+        let detail = Detail::of(body);
+        if let Some(status) = detail.status {
+            return of_status(status, &body.to_string(), context);
+        }
+        let has = |word: &str| detail.code.contains(word);
+        let (kind, what) = if detail.says(TOO_LONG) {
+            (
+                ModelErrorKind::TooLong,
+                "doesn't accept a conversation of this length",
+            )
+        } else if detail.is_block {
+            (ModelErrorKind::Rejected, "blocks this conversation")
+        } else if has(NO_QUOTA) {
+            (ModelErrorKind::RateLimited, USED_UP)
+        } else if has("rate_limit") {
+            (ModelErrorKind::RateLimited, "is limiting requests")
+        } else if has("authentication")
+            || has("permission")
+            || has("invalid_api_key")
+            || has(NO_KEY)
+        {
+            (ModelErrorKind::Unauthorized, "refuses the key")
+        } else if has("not_found") {
+            (ModelErrorKind::UnknownModel, "has no such model")
+        } else if has("invalid_request") {
+            (ModelErrorKind::Rejected, "refuses the request")
+        } else {
+            (
+                ModelErrorKind::Unavailable,
+                "ended the answer with an error",
+            )
+        };
+        detail.failure(kind, what, context)
     }
-    let has = |word: &str| detail.code.contains(word);
-    let (kind, what) = if detail.is_about_length() {
-        (
-            ModelErrorKind::TooLong,
-            "doesn't accept a conversation of this length",
-        )
-    } else if has("rate_limit") {
-        (ModelErrorKind::RateLimited, "is limiting requests")
-    } else if has("authentication") || has("permission") || has("invalid_api_key") {
-        (ModelErrorKind::Unauthorized, "refuses the key")
-    } else if has("not_found") {
-        (ModelErrorKind::UnknownModel, "has no such model")
-    } else if has("invalid_request") {
-        (ModelErrorKind::Rejected, "refuses the request")
-    } else {
-        (
-            ModelErrorKind::Unavailable,
-            "ended the answer with an error",
-        )
-    };
-    detail.failure(kind, what, context)
 }
 
 /// The failure of the connection.
@@ -235,8 +264,10 @@ fn cause(error: &(dyn StdError + 'static)) -> String {
 #[derive(Debug, Default)]
 struct Detail {
     message: String,
-    /// Its codes and types, in lower case.
+    /// Its codes, types and reasons, in lower case.
     code: String,
+    /// The prompt was blocked; the message is the reason.
+    is_block: bool,
     /// A status, where a relay wrote one into the body.
     status: Option<u16>,
 }
@@ -264,6 +295,13 @@ impl Detail {
 
     fn of(body: &Value) -> Self {
         let body = body.get(0).unwrap_or(body);
+        if let Some(Value::String(reason)) = body.pointer("/promptFeedback/blockReason") {
+            return Self {
+                message: reason.clone(),
+                is_block: true,
+                ..Self::default()
+            };
+        }
         let inner = body
             .get("error")
             .filter(|inner| inner.is_object())
@@ -274,19 +312,28 @@ impl Detail {
             .or_else(|| text(inner, "error"))
             .or_else(|| body.as_str().map(str::to_owned));
         let codes = ["code", "type", "status"].map(|name| text(inner, name).unwrap_or_default());
+        let details = inner
+            .get("details")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let reasons = details.filter_map(|one| text(one, "reason"));
+        let codes: Vec<String> = codes.into_iter().chain(reasons).collect();
         let status = inner.get("code").and_then(Value::as_u64);
         Self {
             message: message.unwrap_or_default(),
             code: codes.join(" ").to_lowercase(),
+            is_block: false,
             status: status
                 .and_then(|status| u16::try_from(status).ok())
                 .filter(|status| (400..600).contains(status)),
         }
     }
 
-    fn is_about_length(&self) -> bool {
+    /// Returns true if the message or a code has one of these words.
+    fn says(&self, words: &[&str]) -> bool {
         let message = self.message.to_lowercase();
-        TOO_LONG
+        words
             .iter()
             .any(|words| message.contains(words) || self.code.contains(words))
     }
@@ -296,15 +343,18 @@ impl Detail {
             provider,
             key,
             request,
+            ..
         } = context;
         let said = redaction::clean(&self.message, key, request);
-        Failure::new(
+        let mut failure = Failure::new(
             kind,
             if said.is_empty() {
                 format!("{provider} {what}")
             } else {
                 format!("{provider} {what}: {said}")
             },
-        )
+        );
+        failure.is_worth_a_retry &= !self.code.contains(NO_QUOTA);
+        failure
     }
 }

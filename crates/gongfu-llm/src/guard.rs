@@ -5,6 +5,7 @@
 //! overlapping blocks are refused.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use gongfu_core::port::{MAX_ANSWER, ModelErrorKind};
@@ -16,8 +17,11 @@ use crate::settings::ProviderKind;
 /// The most calls in one answer.
 const MAX_CALLS: usize = 128;
 
-/// The most reads that end no frame. A frame of the longest answer takes some 200 packets.
-const MAX_READS: u32 = 512;
+/// The most reads at once that end no frame. A frame of the longest answer takes some 200 packets.
+const MAX_READS: u64 = 512;
+
+/// The further reads of each second without a frame: a provider that thinks may send a blank line now and then.
+const READS_PER_SECOND: u64 = 2;
 
 /// A call of which all pieces are joined.
 #[derive(Debug, Default, PartialEq)]
@@ -71,7 +75,13 @@ struct State {
     /// The index of the block that has begun and not ended.
     block: Option<u64>,
     /// The reads since the last frame.
-    reads: u32,
+    reads: u64,
+    /// The time of the last frame.
+    since: Option<Instant>,
+    /// The words of a refusal.
+    refusal: String,
+    /// The error that the provider sends instead of an answer, where genai drops it.
+    error: Option<Value>,
     fault: Option<Fault>,
 }
 
@@ -101,10 +111,22 @@ impl Guard {
     pub(crate) fn is_endless(&self) -> bool {
         let mut state = self.state();
         state.reads = state.reads.saturating_add(1);
-        if state.reads > MAX_READS {
+        let since = *state.since.get_or_insert_with(Instant::now);
+        if is_too_many(state.reads, since.elapsed()) {
             state.fault.get_or_insert(ENDLESS);
         }
         state.fault == Some(ENDLESS)
+    }
+
+    /// The words of a refusal, if the model refused.
+    pub(crate) fn take_refusal(&self) -> Option<String> {
+        let refusal = std::mem::take(&mut self.state().refusal);
+        (!refusal.is_empty()).then_some(refusal)
+    }
+
+    /// The error that came instead of an answer, if genai dropped it.
+    pub(crate) fn take_error(&self) -> Option<Value> {
+        self.state().error.take()
     }
 
     /// The calls that were put together.
@@ -117,16 +139,32 @@ impl Guard {
     }
 }
 
+/// Returns true if these are too many reads since the last frame.
+fn is_too_many(reads: u64, time: Duration) -> bool {
+    let more = time.as_secs().saturating_mul(READS_PER_SECOND);
+    reads > MAX_READS.saturating_add(more)
+}
+
 impl ChatFrameSink for Guard {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let mut state = self.state();
         state.reads = 0;
+        state.since = None;
         if state.fault.is_some() {
             return;
         }
+        let has = |name: &str| frame.data.contains(&format!("\"{name}\""));
         let looked_at = match self.kind {
-            ProviderKind::OpenAi if frame.data.contains("\"tool_calls\"") => state.join(frame.data),
+            ProviderKind::OpenAi if has("tool_calls") || has("refusal") => state.join(frame.data),
             ProviderKind::Anthropic => state.follow(frame.event.unwrap_or_default(), frame.data),
+            ProviderKind::Gemini if has("blockReason") => {
+                state.keep_error(frame.data, "/promptFeedback/blockReason");
+                Ok(())
+            }
+            ProviderKind::Ollama if has("error") => {
+                state.keep_error(frame.data, "/error");
+                Ok(())
+            }
             _ => Ok(()),
         };
         state.fault = looked_at.err();
@@ -148,6 +186,7 @@ struct Choice {
 #[derive(Deserialize)]
 struct Delta {
     tool_calls: Option<Vec<Piece>>,
+    refusal: Option<Value>,
 }
 
 /// A piece of a call.
@@ -191,9 +230,14 @@ impl State {
             message: "the answer has a call that can't be read",
         })?;
         let first = frame.choices.into_iter().next();
-        let pieces = first
-            .and_then(|choice| choice.delta?.tool_calls)
-            .unwrap_or_default();
+        let Some(delta) = first.and_then(|choice| choice.delta) else {
+            return Ok(());
+        };
+        if let Some(Value::String(words)) = delta.refusal {
+            self.refusal.push_str(&words);
+            self.grow(words.len())?;
+        }
+        let pieces = delta.tool_calls.unwrap_or_default();
         pieces.into_iter().try_for_each(|piece| self.add(piece))
     }
 
@@ -244,6 +288,13 @@ impl State {
         self.calls.get_mut(at).ok_or(TOO_MANY)
     }
 
+    /// Keeps a frame that has an error at this place.
+    fn keep_error(&mut self, data: &str, place: &str) {
+        let frame = serde_json::from_str::<Value>(data).ok();
+        self.error =
+            frame.filter(|frame| frame.pointer(place).is_some_and(|error| !error.is_null()));
+    }
+
     /// Follows the blocks of Anthropic's wire.
     fn follow(&mut self, event: &str, data: &str) -> Result<(), Fault> {
         if !event.starts_with("content_block_") {
@@ -273,3 +324,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

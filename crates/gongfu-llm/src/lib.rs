@@ -7,12 +7,13 @@ mod answer;
 mod client;
 mod failure;
 mod guard;
+mod ollama;
 mod provider;
 mod redaction;
 mod request;
 mod retry;
 mod settings;
 
-pub use client::chat_model;
+pub use client::Clients;
 pub use provider::{KnownProvider, known, known_providers};
 pub use settings::{Key, Limits, Provider, ProviderKind, Settings};

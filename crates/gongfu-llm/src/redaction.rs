@@ -2,6 +2,8 @@
 //!
 //! Knows no provider.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use gongfu_core::port::{Message, ModelRequest};
 
 /// The longest message that is shown, in characters.
@@ -79,13 +81,47 @@ fn texts(request: &ModelRequest) -> impl Iterator<Item = &str> {
         .chain(tools)
 }
 
+/// The key as it is, and in the forms in which a server may repeat it.
+fn forms(key: &str) -> Vec<String> {
+    let hex = |upper: bool| -> String {
+        let pair = |byte: u8| {
+            if upper {
+                format!("{byte:02X}")
+            } else {
+                format!("{byte:02x}")
+            }
+        };
+        key.bytes().map(pair).collect()
+    };
+    let escaped = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    let mut forms = vec![hex(false), hex(true), key.bytes().map(escaped).collect()];
+    // Its place among the encoded bytes decides which of three forms it has, and its end belongs to what follows.
+    for from in 0..3 {
+        let bytes = key.as_bytes().get(from..).unwrap_or_default();
+        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+            let mut form = engine.encode(bytes);
+            form.pop();
+            forms.push(form);
+        }
+    }
+    forms.retain(|form| form.len() >= KEY_PART);
+    forms.push(key.to_owned());
+    forms
+}
+
 /// The message with each word masked that holds a part of the key.
 fn without_key(text: &str, key: &str) -> String {
-    let letters: Vec<char> = key.chars().collect();
-    let parts: Vec<String> = letters
-        .windows(KEY_PART.min(letters.len()))
-        .map(|part| part.iter().collect())
-        .collect();
+    let mut parts = Vec::new();
+    for form in forms(key) {
+        let letters: Vec<char> = form.chars().collect();
+        let windows = letters.windows(KEY_PART.min(letters.len()));
+        parts.extend(windows.map(|part| part.iter().collect::<String>()));
+    }
     let is_border = |letter: char| letter.is_whitespace() || "\"'`,;()[]{}<>".contains(letter);
     text.split_inclusive(is_border)
         .map(|piece| {

@@ -20,7 +20,8 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     }
     let wait = text(RETRY_AFTER.as_str())?;
     if let Ok(seconds) = wait.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
+        let is_wait = seconds.is_finite() && seconds >= 0.0;
+        return is_wait.then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
     }
     let (from, to) = (date(text(DATE.as_str())?)?, date(wait)?);
     Some(Duration::try_from(to.duration_since(from)).unwrap_or_default())
@@ -30,12 +31,12 @@ fn date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// The wait after this attempt, the first one being 1.
+/// The wait after this attempt, the first one being 1: the one that the provider asks for, else one of our own.
 ///
-/// It doubles with each attempt, and half of it is random, so that clients that failed together don't come back
+/// Our own doubles with each attempt, and half of it is random, so that clients that failed together don't come back
 /// together.
 pub(crate) fn wait(attempt: u32, asked: Option<Duration>, limits: &Limits) -> Duration {
-    let wait = asked.unwrap_or_else(|| {
+    asked.unwrap_or_else(|| {
         let doubled = 2_u32.saturating_pow(attempt.saturating_sub(1));
         let most = limits
             .first_wait
@@ -44,8 +45,7 @@ pub(crate) fn wait(attempt: u32, asked: Option<Duration>, limits: &Limits) -> Du
         // Without a random number, the wait is the longest one.
         let share = getrandom::u32().unwrap_or(u32::MAX);
         most / 2 + (most / 2).mul_f64(f64::from(share) / f64::from(u32::MAX))
-    });
-    wait.min(limits.longest_wait)
+    })
 }
 
 #[cfg(test)]

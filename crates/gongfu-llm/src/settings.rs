@@ -87,7 +87,7 @@ pub struct Limits {
     pub attempts: u32,
     /// The wait before the second attempt; it doubles from there.
     pub first_wait: Duration,
-    /// The longest wait between two attempts, whatever the provider asks for.
+    /// The longest wait between two attempts. A provider that asks for a longer one isn't asked again.
     pub longest_wait: Duration,
 }
 

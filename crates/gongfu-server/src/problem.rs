@@ -188,7 +188,7 @@ impl Problem {
             hint,
             missing: Vec::new(),
             errors: Vec::new(),
-            more: Map::new(),
+            more: self.more(),
         };
         match self {
             Self::ScopesMissing(missing) => document.missing = missing,
@@ -198,15 +198,21 @@ impl Problem {
                 field: Some(field),
                 ..
             } => document.errors = vec![FieldError::new(field, detail)],
-            Self::Tool(error) => {
-                document.more = error.to_json();
-                for known in ["code", "message", "hint"] {
-                    document.more.remove(known);
-                }
-            }
             _ => {}
         }
         document
+    }
+
+    /// More about the problem of a tool.
+    pub(crate) fn more(&self) -> Map<String, Value> {
+        let Self::Tool(error) = self else {
+            return Map::new();
+        };
+        let mut more = error.to_json();
+        for known in ["code", "message", "hint"] {
+            more.remove(known);
+        }
+        more
     }
 
     /// The headers that belong to the status.

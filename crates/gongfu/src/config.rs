@@ -26,7 +26,7 @@ mod sso;
 pub(crate) use account::{AccountSection, GrantSetting};
 pub(crate) use approval::ApprovalSection;
 use check::Mistake;
-pub(crate) use model::{AgentSection, ModelSection};
+pub(crate) use model::{AgentSection, ModelPrice, ModelSection};
 pub(crate) use sso::SsoSection;
 
 use crate::environment::Environment;

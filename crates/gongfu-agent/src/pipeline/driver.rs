@@ -95,6 +95,7 @@ impl<'a> Driver<'a> {
             cancel: calls,
         };
         let mut running = FuturesUnordered::new();
+        let mut resting = FuturesUnordered::new();
         loop {
             let ready = self.run.next(self.parallel);
             self.note().await?;
@@ -102,15 +103,21 @@ impl<'a> Driver<'a> {
             if self.run.is_over() {
                 break;
             }
+            if running.is_empty() && resting.is_empty() {
+                let reason = "a run has nothing left to wait for".to_owned();
+                return Err(Problem::Fault { reason }.error());
+            }
             tokio::select! {
                 biased;
-                ended = running.next() => {
-                    let Some((step, result, duration_ms)) = ended else {
-                        let reason = "a run has nothing left to wait for".to_owned();
-                        return Err(Problem::Fault { reason }.error());
-                    };
-                    self.finished(&step, result, duration_ms);
+                Some((step, result, duration_ms)) = running.next() => {
+                    if let Some(wait) = self.finished(&step, result, duration_ms) {
+                        resting.push(async move {
+                            tokio::time::sleep(Duration::from_millis(wait)).await;
+                            step
+                        });
+                    }
                 }
+                Some(step) = resting.next() => self.run.wake(&step),
                 () = self.cancel.cancelled() => {
                     self.run.cancel();
                     context.cancel.cancel();
@@ -128,10 +135,18 @@ impl<'a> Driver<'a> {
         })
     }
 
-    fn finished(&mut self, step: &str, result: Result<Value, StepError>, duration_ms: u64) {
-        if let Err(error) = self.run.finished(step, result, duration_ms) {
+    /// Takes a result; answers the wait before another attempt, in milliseconds.
+    fn finished(
+        &mut self,
+        step: &str,
+        result: Result<Value, StepError>,
+        duration_ms: u64,
+    ) -> Option<u64> {
+        let taken = self.run.finished(step, result, duration_ms);
+        taken.unwrap_or_else(|error| {
             tracing::error!(%error, "a result of a step is lost");
-        }
+            None
+        })
     }
 
     /// Writes down what happened, and then says it.
@@ -155,9 +170,8 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Makes a call after its delay; answers the step, the result and the duration.
+    /// Makes a call; answers the step, the result and the duration.
     async fn attempt(&self, ready: Ready) -> (String, Result<Value, StepError>, u64) {
-        tokio::time::sleep(Duration::from_millis(ready.delay_ms)).await;
         let started = Instant::now();
         let step = ready.step.clone();
         let timeout = ready.timeout_ms;

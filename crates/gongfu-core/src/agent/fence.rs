@@ -26,32 +26,26 @@ pub struct FencedCall {
 pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
     let mut calls = Vec::new();
     let mut known = text;
-    let mut open: Option<Fence> = None;
-    let mut at = 0;
+    let mut fences = Fences::default();
+    // The place where the content of a call begins, and that of the line.
+    let (mut content, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        match &open {
-            Some(fence) if fence.is_closed_by(line) => {
-                if fence.is_action {
-                    calls.push(call(
-                        text.get(fence.content..start).unwrap_or_default(),
-                        true,
-                    ));
-                    known = text.get(..at).unwrap_or(text);
-                }
-                open = None;
+        let was_call = fences.is_call();
+        fences.take(line);
+        match (was_call, fences.is_call()) {
+            (false, true) => content = at,
+            (true, false) => {
+                let content = text.get(content..start).unwrap_or_default();
+                calls.push(call(content, true));
+                known = text.get(..at).unwrap_or(text);
             }
-            // A call inside an unnamed block: the closing fence of an example was mistaken for an opening one.
-            Some(fence) if !fence.has_name && opens_action(line) => {
-                open = Fence::opened_by(line, at);
-            }
-            Some(_) => {}
-            None => open = Fence::opened_by(line, at),
+            _ => {}
         }
     }
-    if let Some(fence) = open.filter(|fence| fence.is_action) {
-        calls.push(call(text.get(fence.content..).unwrap_or_default(), false));
+    if fences.is_call() {
+        calls.push(call(text.get(content..).unwrap_or_default(), false));
         known = text;
     }
     (calls, known.trim_end())
@@ -59,9 +53,10 @@ pub fn parse(text: &str) -> (Vec<FencedCall>, &str) {
 
 /// The part of a text before its first call.
 pub fn before_calls(text: &str) -> &str {
-    let mut at = 0;
+    let (mut fences, mut at) = (Fences::default(), 0);
     for line in text.split_inclusive('\n') {
-        if opens_action(line) {
+        fences.take(line);
+        if fences.is_call() {
             break;
         }
         at += line.len();
@@ -69,40 +64,69 @@ pub fn before_calls(text: &str) -> &str {
     text.get(..at).unwrap_or(text)
 }
 
+/// The fenced blocks of a text that is read line by line.
+#[derive(Debug, Clone, Default)]
+pub struct Fences {
+    open: Option<Fence>,
+}
+
+impl Fences {
+    /// Takes the next line.
+    pub fn take(&mut self, line: &str) {
+        match &self.open {
+            Some(fence) if fence.is_closed_by(line) => self.open = None,
+            // A call inside an unnamed block: the closing fence of an example was mistaken for an opening one.
+            Some(fence) if !fence.has_name => {
+                let inner = Fence::opened_by(line).filter(|inner| inner.is_action);
+                self.open = inner.or(self.open.take());
+            }
+            Some(_) => {}
+            None => self.open = Fence::opened_by(line),
+        }
+    }
+
+    /// Returns true inside a block.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Returns true inside a block that is a call.
+    pub fn is_call(&self) -> bool {
+        self.open.as_ref().is_some_and(|fence| fence.is_action)
+    }
+}
+
 /// An open fenced block.
+#[derive(Debug, Clone)]
 struct Fence {
-    ticks: usize,
+    mark: char,
+    length: usize,
     is_action: bool,
     has_name: bool,
-    /// The place where its content begins, in bytes.
-    content: usize,
 }
 
 impl Fence {
-    fn opened_by(line: &str, content: usize) -> Option<Self> {
+    fn opened_by(line: &str) -> Option<Self> {
         let line = line.trim();
-        let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
-        let info = line.get(ticks..)?.trim();
-        if ticks < 3 || info.contains('`') {
+        let mark = line.chars().next().filter(|mark| "`~".contains(*mark))?;
+        let info = line.trim_start_matches(mark);
+        let length = line.len() - info.len();
+        if length < 3 || (mark == '`' && info.contains('`')) {
             return None;
         }
         let word = info.split_whitespace().next().unwrap_or_default();
         Some(Self {
-            ticks,
-            is_action: word.eq_ignore_ascii_case("action"),
+            mark,
+            length,
+            is_action: mark == '`' && word.eq_ignore_ascii_case("action"),
             has_name: !word.is_empty(),
-            content,
         })
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
         let line = line.trim();
-        line.len() >= self.ticks && line.bytes().all(|byte| byte == b'`')
+        line.len() >= self.length && line.chars().all(|letter| letter == self.mark)
     }
-}
-
-fn opens_action(line: &str) -> bool {
-    Fence::opened_by(line, 0).is_some_and(|fence| fence.is_action)
 }
 
 fn call(content: &str, is_closed: bool) -> FencedCall {

@@ -15,8 +15,6 @@ pub struct Ready {
     pub params: Map<String, Value>,
     /// The number of the attempt; the first one is 1.
     pub attempt: u32,
-    /// The wait before it, in milliseconds.
-    pub delay_ms: u64,
     /// The time that it has, in milliseconds.
     pub timeout_ms: u64,
     /// The ids of the run and of the step, for a tool that does its work only once.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::template::{CompiledRule, Template};
-use super::{ErrorStrategy, Input, MAX_INPUT, fits};
+use super::{ErrorStrategy, Input, MAX_INPUT, measured};
 use crate::near;
 
 /// A pipeline whose steps can run: its names, references and expressions are good, and no steps wait for each other.
@@ -93,11 +93,8 @@ impl Plan {
             }
         }
         let input = Value::Object(fields);
-        if !fits(&input, MAX_INPUT) {
-            return Err(format!(
-                "the input is longer than {MAX_INPUT} bytes: pass the path of a file instead"
-            ));
-        }
+        measured(&input, MAX_INPUT)
+            .map_err(|why| format!("the input {why}: pass the path of a file instead"))?;
         Ok(input)
     }
 }

@@ -14,7 +14,7 @@ use super::event::Event;
 use super::outcome::{Outcome, Status, TraceEntry};
 use super::plan::{Plan, PlannedStep};
 use super::scope::{Scope, StepIdentity};
-use super::{ErrorStrategy, MAX_OUTPUT, failed, fits, skipped};
+use super::{ErrorStrategy, MAX_OUTPUT, MAX_OUTPUTS, failed, measured, skipped};
 use crate::text::clipped;
 
 pub use log::ResumeError;
@@ -24,8 +24,8 @@ const MAX_ERROR: usize = 4_000;
 
 /// A run of a pipeline.
 ///
-/// Ask [`Run::next`] for the calls to make, hand each result to [`Run::finished`], and ask again, until
-/// [`Run::is_over`]. After each of them, [`Run::take_events`] has what the log needs.
+/// Ask [`Run::next`] for the calls to make, hand each result to [`Run::finished`], wait where that says so, and ask
+/// again, until [`Run::is_over`]. After each of them, [`Run::take_events`] has what the log needs.
 #[derive(Debug)]
 pub struct Run {
     plan: Arc<Plan>,
@@ -33,6 +33,8 @@ pub struct Run {
     input: Value,
     steps: Vec<Progress>,
     outputs: Map<String, Value>,
+    /// The length of the outputs in bytes of JSON.
+    output_bytes: usize,
     stop: Option<Stop>,
     events: Vec<Event>,
     is_ended: bool,
@@ -66,6 +68,8 @@ enum Phase {
     Waiting,
     /// An attempt was running when the process ended: it is made again.
     Interrupted,
+    /// The last attempt failed, and the wait before another one isn't over.
+    Resting,
     /// The last attempt failed, and another one is due.
     Due,
     Running,
@@ -97,6 +101,7 @@ impl Run {
             id: id.to_owned(),
             input,
             outputs: Map::new(),
+            output_bytes: 0,
             stop: None,
             events: Vec::new(),
             is_ended: false,
@@ -135,7 +140,8 @@ impl Run {
         ready
     }
 
-    /// Takes the result of a call and its duration.
+    /// Takes the result of a call and its duration. Returns the wait before another attempt in milliseconds, if there is
+    /// one; [`Run::wake`] ends it.
     ///
     /// # Errors
     /// The step isn't running; then nothing changes.
@@ -144,7 +150,7 @@ impl Run {
         step: &str,
         result: Result<Value, StepError>,
         duration_ms: u64,
-    ) -> Result<(), NotRunning> {
+    ) -> Result<Option<u64>, NotRunning> {
         let plan = Arc::clone(&self.plan);
         let unknown = || NotRunning(step.to_owned());
         let at = self.position(step).map_err(|_| unknown())?;
@@ -158,6 +164,7 @@ impl Run {
         // Neither fails: the step is there, and running.
         let _ = self.spend(at, duration_ms);
         let step = step.to_owned();
+        let mut wait = None;
         match result {
             Ok(output) => {
                 self.events.push(Event::StepFinished {
@@ -180,10 +187,23 @@ impl Run {
                     });
                 }
                 let _ = self.fail(at, message, again);
+                wait = (again && planned.retry_delay > 0).then_some(planned.retry_delay);
+                if let (Some(_), Some(progress)) = (wait, self.steps.get_mut(at)) {
+                    progress.phase = Phase::Resting;
+                }
             }
         }
         self.end_run();
-        Ok(())
+        Ok(wait)
+    }
+
+    /// Ends the wait of a step before another attempt.
+    pub fn wake(&mut self, step: &str) {
+        let at = self.position(step).ok();
+        let progress = at.and_then(|at| self.steps.get_mut(at));
+        if let Some(progress) = progress.filter(|progress| progress.phase == Phase::Resting) {
+            progress.phase = Phase::Due;
+        }
     }
 
     /// Cancels the run: no further call is made, and it is over when those that are running have ended.
@@ -291,11 +311,6 @@ impl Run {
             tool: step.tool.clone(),
             params,
             attempt,
-            delay_ms: if phase == Phase::Due {
-                step.retry_delay
-            } else {
-                0
-            },
             timeout_ms: step.timeout,
             identity,
         })
@@ -320,9 +335,7 @@ impl Run {
         for (name, template) in &step.params {
             let value = template.value(&scope);
             let value = value.map_err(|why| format!("`params.{name}`: {why}"))?;
-            if !fits(&value, MAX_OUTPUT) {
-                return Err(format!("`params.{name}` is longer than {MAX_OUTPUT} bytes"));
-            }
+            measured(&value, MAX_OUTPUT).map_err(|why| format!("`params.{name}` {why}"))?;
             params.insert(name.clone(), value);
         }
         Ok(Some(params))
@@ -343,13 +356,15 @@ impl Run {
                 value.map_err(|why| StepError::last(format!("`transform`: {why}")))?
             }
         };
-        if fits(&output, MAX_OUTPUT) {
-            return Ok(output);
+        let advice = "select what is needed with `transform`";
+        let bytes = measured(&output, MAX_OUTPUT)
+            .map_err(|why| StepError::last(format!("the output {why}: {advice}")))?;
+        if self.output_bytes + bytes > MAX_OUTPUTS {
+            let what = "the outputs of this run are larger than";
+            let limit = MAX_OUTPUTS / 1024 / 1024;
+            return Err(StepError::last(format!("{what} {limit} MiB: {advice}")));
         }
-        let what = format!(
-            "the output is longer than {MAX_OUTPUT} bytes: select what is needed with `transform`"
-        );
-        Err(StepError::last(what))
+        Ok(output)
     }
 
     fn identity(&self, step: &PlannedStep, progress: &Progress) -> StepIdentity {
@@ -401,6 +416,8 @@ impl Run {
         progress.phase = Phase::Ended(status);
         let name = self.plan.steps.get(at).map(|step| step.name.clone());
         if let (Some(name), Some(output)) = (name, output) {
+            // One that is longer is in no log.
+            self.output_bytes += measured(&output, MAX_OUTPUT).unwrap_or(MAX_OUTPUT);
             self.outputs.insert(name, output);
         }
         Ok(())
@@ -441,14 +458,13 @@ impl Run {
             .steps
             .iter()
             .enumerate()
-            .filter(|(_, step)| step.phase == Phase::Due)
+            .filter(|(_, step)| matches!(step.phase, Phase::Resting | Phase::Due))
             .map(|(at, step)| (at, step.error.clone().unwrap_or_default()))
             .collect();
         for (at, error) in due {
-            self.steps
-                .get_mut(at)
-                .into_iter()
-                .for_each(|step| step.was_due = true);
+            if let Some(step) = self.steps.get_mut(at) {
+                step.was_due = true;
+            }
             let _ = self.fail(at, error, false);
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::expression::{Expression, is_true};
-use super::path::Path;
-use super::{Function, Param, Rule, Scope};
+use super::path::{Path, Segment};
+use super::{Function, MAX_DEPTH, Param, Rule, Scope};
 use crate::near;
 use crate::text::clipped;
 
@@ -18,8 +18,6 @@ pub(super) const LITERAL: &str = "literal";
 const VARIABLES: [&str; 3] = [INPUT, "steps", "run"];
 /// The variables of a transformation.
 const OUTPUT_VARIABLES: [&str; 4] = [INPUT, "steps", "run", "output"];
-/// The deepest value of a parameter.
-const MAX_DEPTH: usize = 64;
 
 /// A value with parts that are computed.
 #[derive(Debug)]
@@ -121,6 +119,9 @@ impl Compiler<'_> {
 
     fn text(&mut self, place: &Path, text: &str) -> Template {
         let literal = || Template::Literal(Value::String(text.to_owned()));
+        if ![LITERAL, EXPRESSION].contains(&text.split(':').next().unwrap_or_default()) {
+            self.look_for_braces(place, text);
+        }
         let Some((word, rest)) = text.split_once(':') else {
             return literal();
         };
@@ -154,15 +155,14 @@ impl Compiler<'_> {
         let step = (word != INPUT).then(|| word.to_owned());
         match &step {
             Some(step) => self.uses.push(step.clone()),
-            None => self.look_for_input(place, &path),
+            None => self.look_for_input(place, &path.0),
         }
         let text = text.to_owned();
         Some(Template::Reference { text, step, path })
     }
 
-    fn look_for_input(&mut self, place: &Path, path: &Path) {
-        let (Some(inputs), Some(super::path::Segment::Name(name))) = (&self.inputs, path.0.first())
-        else {
+    fn look_for_input(&mut self, place: &Path, path: &[Segment]) {
+        let (Some(inputs), Some(Segment::Name(name))) = (&self.inputs, path.first()) else {
             return;
         };
         if !inputs.contains(&name.as_str()) {
@@ -170,6 +170,27 @@ impl Compiler<'_> {
             let hint = near.map_or_else(String::new, |near| format!(" (`{near}`?)"));
             let what = format!("`inputs` has no `{name}`{hint}: add it there, or correct the name");
             self.mistake(place, what);
+        }
+    }
+
+    /// Notes a text with an expression in braces, as other programs write it.
+    fn look_for_braces(&mut self, place: &Path, text: &str) {
+        let inner = text
+            .split_once("{{")
+            .and_then(|(_, rest)| rest.split_once("}}"));
+        let Some((inner, _)) = inner else {
+            return;
+        };
+        let inner = inner.trim();
+        let variable = inner.split(['.', '[', ' ', '|']).next().unwrap_or_default();
+        if VARIABLES.contains(&variable) || self.names.contains(&variable) {
+            let shown = clipped(inner, 60, '?');
+            self.mistake(
+                place,
+                format!(
+                    "`{{{{ {shown} }}}}` is not computed: write `expr:{shown}` (texts are joined with `~`), or `literal:` before the text"
+                ),
+            );
         }
     }
 
@@ -213,6 +234,11 @@ impl Compiler<'_> {
             };
             let what = format!("there is no variable `{name}`: {hint}");
             self.mistakes.push((place.clone(), what));
+        }
+        for (variable, path) in expression.paths() {
+            if variable == INPUT {
+                self.look_for_input(place, path);
+            }
         }
         for step in expression.steps() {
             if self.names.contains(&step) {

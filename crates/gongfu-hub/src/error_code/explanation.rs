@@ -20,7 +20,7 @@ impl ErrorCode {
             ),
             Self::ModelUnavailable => (
                 "gongfu chat while the provider is overloaded",
-                "Continue with gongfu chat --resume: what was done is kept.",
+                "Continue with gongfu chat --resume: what was done is kept. Where the answer was too long, ask for less at a time.",
             ),
             Self::SessionNotFound => (
                 "gongfu chat --session nightly",

@@ -33,6 +33,25 @@ fn masks_each_word_with_a_part_of_the_key() {
 }
 
 #[test]
+fn masks_the_encoded_key() {
+    let key = "sk+live/0123456789abcdef";
+    for said in [
+        "736b2b6c6976652f30313233",
+        "736B2B6C6976652F30313233",
+        "?key=sk%2Blive%2F0123",
+        // In Base64: the key alone, after `:`, after `u:`.
+        "c2srbGl2ZS8wMTIzNDU2Nzg5YWJjZGVm",
+        "OnNrK2xpdmUvMDEyMzQ1Njc4OWFiY2RlZg==",
+        "dTpzaytsaXZlLzAxMjM0NTY3ODlhYmNkZWY=",
+    ] {
+        let cleaned = clean(&format!("refused {said} here"), Some(key), &request(""));
+        assert_eq!(cleaned, "refused [key] here", "{said}");
+    }
+    let short = clean("You say YWJj", Some("abc"), &request(""));
+    assert_eq!(short, "You say YWJj");
+}
+
+#[test]
 fn ends_where_the_request_begins() {
     let text = "my number is 4111 1111 1111 1111 and nothing else matters in here";
     let said = format!("cannot parse: {text}");

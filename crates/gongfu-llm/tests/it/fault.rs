@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gongfu_core::port::ModelErrorKind;
-use gongfu_llm::{Limits, Provider, ProviderKind, chat_model};
+use gongfu_llm::{Clients, Limits, Provider, ProviderKind};
 use serde_json::{Value, json};
 
 use crate::fixture::{
@@ -37,6 +37,47 @@ async fn fails(script: Script) -> (ModelErrorKind, u32, String) {
 async fn waits_as_long_as_it_is_asked_to() {
     let notes = recovers(status("429 Too Many Requests", "retry-after: 0\r\n", "")).await;
     assert_eq!(notes, ["retry 2 after RateLimited", "ok"]);
+}
+
+#[tokio::test]
+async fn says_how_long_it_waits() {
+    let notes = recovers(status(
+        "429 Too Many Requests",
+        "retry-after-ms: 120\r\n",
+        "",
+    ))
+    .await;
+    assert_eq!(notes, ["retry 2 after RateLimited, in 120 ms", "ok"]);
+}
+
+#[tokio::test]
+async fn ends_at_once_when_the_wait_is_too_long() {
+    for (line, kind, what) in [
+        (
+            "429 Too Many",
+            ModelErrorKind::RateLimited,
+            "is limiting requests (status 429)",
+        ),
+        (
+            "503 Unavailable",
+            ModelErrorKind::Unavailable,
+            "isn't available right now (status 503)",
+        ),
+        (
+            "529 Overloaded",
+            ModelErrorKind::Unavailable,
+            "isn't available right now (status 529)",
+        ),
+    ] {
+        let found = fails(status(line, "retry-after: 300\r\n", &error("slow"))).await;
+        let message = format!(
+            "test {what}: slow; it asks to wait 300 s, longer than `models.longest_wait_seconds` (60)"
+        );
+        assert_eq!(found, (kind, 1, message));
+    }
+    let endless = "retry-after: 99999999999999999999\r\n";
+    let (kind, attempts, _) = fails(status("429 Too Many", endless, "")).await;
+    assert_eq!((kind, attempts), (ModelErrorKind::RateLimited, 1));
 }
 
 #[tokio::test]
@@ -94,7 +135,9 @@ async fn says_that_nobody_listens() {
         base_url: Some(address),
         key: None,
     };
-    let model = chat_model(&provider, "model-1", limits()).unwrap();
+    let model = Clients::new(limits())
+        .chat_model(&provider, "model-1")
+        .unwrap();
     let error = model.ask(&question("hello"), &()).await.unwrap_err();
     assert_eq!(
         (error.kind, error.attempts),
@@ -140,6 +183,16 @@ async fn ends_what_never_ends() {
         let (answer, _) = ask_with(ProviderKind::OpenAi, limits, vec![script]).await;
         assert!(kinds.contains(&answer.unwrap_err().kind), "{endless:?}");
     }
+}
+
+#[tokio::test]
+async fn bears_comments_for_as_long_as_the_provider_thinks() {
+    let mut script = vec![head()];
+    script.resize(1500, send(": thinking\n\n"));
+    script.extend(whole("ok").split_off(1));
+    let (answer, notes) = ask(vec![script]).await;
+    assert_eq!(answer.unwrap().text, "ok");
+    assert_eq!(notes, ["ok"]);
 }
 
 #[tokio::test]
@@ -274,6 +327,37 @@ async fn tells_refusals_apart() {
     ] {
         let (found, attempts, _) = fails(status(line, "", body)).await;
         assert_eq!((found, attempts), (kind, 1), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn says_what_to_do_about_a_refusal() {
+    let quota = json!({"error": {"message": "no credit", "code": "insufficient_quota"}});
+    let in_stream = vec![head(), events(&[quota.clone()])];
+    let quota = status("429 Too Many", "", &quota.to_string());
+    for script in [quota, in_stream] {
+        let (kind, attempts, message) = fails(script).await;
+        assert_eq!((kind, attempts), (ModelErrorKind::RateLimited, 1));
+        assert!(
+            message.contains("quota of this key is used up"),
+            "{message}"
+        );
+    }
+    let no_tools = error("registry.ollama.ai/library/m does not support tools");
+    let (kind, attempts, message) = fails(status("400 Bad Request", "", &no_tools)).await;
+    assert_eq!((kind, attempts), (ModelErrorKind::Rejected, 1));
+    assert!(message.contains("`models.without_tools`"), "{message}");
+    for (body, is_path) in [
+        ("404 page not found", true),
+        ("{\"detail\":\"Not Found\"}", true),
+        (
+            "{\"error\":{\"message\":\"The model `m` does not exist\"}}",
+            false,
+        ),
+    ] {
+        let (kind, _, message) = fails(status("404 Not Found", "", body)).await;
+        assert_eq!(kind, ModelErrorKind::UnknownModel);
+        assert_eq!(message.contains("`/v1`"), is_path, "{message}");
     }
 }
 

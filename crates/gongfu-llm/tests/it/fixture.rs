@@ -6,7 +6,7 @@ use std::time::Duration;
 use gongfu_core::port::{
     ChatModel, Message, ModelAnswer, ModelError, ModelEvents, ModelRequest, ModelRetry,
 };
-use gongfu_llm::{Key, Limits, Provider, ProviderKind, chat_model};
+use gongfu_llm::{Clients, Key, Limits, Provider, ProviderKind};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -77,7 +77,9 @@ impl Server {
             base_url: Some(format!("{}{path}", self.address)),
             key: Some(Key::new(KEY)),
         };
-        chat_model(&provider, "model-1", limits).unwrap()
+        Clients::new(limits)
+            .chat_model(&provider, "model-1")
+            .unwrap()
     }
 }
 
@@ -202,7 +204,10 @@ impl ModelEvents for Notes {
     }
 
     fn retry(&self, retry: &ModelRetry<'_>) {
-        let line = format!("retry {} after {:?}", retry.attempt, retry.error.kind);
+        let mut line = format!("retry {} after {:?}", retry.attempt, retry.error.kind);
+        if retry.wait_ms > 100 {
+            line.push_str(&format!(", in {} ms", retry.wait_ms));
+        }
         self.0.lock().unwrap().push(line);
     }
 }

@@ -1,7 +1,7 @@
 //! Chat completions: requests as the wire wants them, answers as servers send them.
 
 use gongfu_core::port::{Message, ModelCall, ModelRequest, ModelTool, StopReason, Usage};
-use gongfu_llm::{Provider, ProviderKind, chat_model};
+use gongfu_llm::{Clients, Provider, ProviderKind};
 use serde_json::{Value, json};
 
 use crate::fixture::{KEY, Script, Server, ask, done, events, head, limits, question, send, whole};
@@ -113,7 +113,9 @@ async fn keeps_the_name_of_a_model_that_ends_like_an_effort_and_needs_no_key() {
         base_url: Some(format!("{}/v1/", server.address)),
         key: None,
     };
-    let model = chat_model(&provider, "org/qwen-max", limits()).unwrap();
+    let model = Clients::new(limits())
+        .chat_model(&provider, "org/qwen-max")
+        .unwrap();
     model.ask(&question("hello"), &()).await.unwrap();
     let received = server.received().remove(0);
     assert!(
@@ -237,6 +239,37 @@ async fn hands_on_arguments_that_are_not_an_object() {
         let (answer, _) = ask(calls(&pieces, "tool_calls")).await;
         assert_eq!(answer.unwrap().calls[0].arguments, json!(written));
     }
+}
+
+#[tokio::test]
+async fn hands_on_arguments_that_nest_too_deeply_as_text() {
+    for (levels, is_object) in [(63, true), (64, false), (100, false)] {
+        let written = format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        let pieces =
+            [json!({"index": 0, "id": "a", "function": {"name": "one", "arguments": written}})];
+        let (answer, _) = ask(calls(&pieces, "tool_calls")).await;
+        let found = answer.unwrap().calls.remove(0).arguments;
+        assert_eq!(found.is_object(), is_object, "{levels}");
+        assert!(is_object || found == json!(written));
+    }
+}
+
+#[tokio::test]
+async fn takes_a_refusal_for_the_answer() {
+    let piece = |words: Value| json!({"choices": [{"index": 0, "delta": {"refusal": words}}]});
+    let values = [
+        piece(Value::Null),
+        piece(json!("I can")),
+        piece(json!("not.")),
+        end("stop"),
+    ];
+    let (answer, notes) = ask(vec![vec![head(), events(&values), done()]]).await;
+    let answer = answer.unwrap();
+    assert_eq!(
+        (&*answer.text, answer.stop),
+        ("I cannot.", StopReason::Filter)
+    );
+    assert_eq!(notes, ["I cannot."]);
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use gongfu_core::port::{Message, ModelErrorKind, StopReason};
 use gongfu_llm::ProviderKind;
 use serde_json::{Value, json};
 
-use crate::fixture::{KEY, Server, Step, ask_with, events, head, limits, question, send};
+use crate::fixture::{
+    KEY, Notes, Server, Step, ask_with, events, head, limits, question, send, status,
+};
 use crate::openai::conversation;
 
 fn lines(values: &[Value]) -> Step {
@@ -118,4 +120,84 @@ async fn ollama_is_incomplete_without_its_last_line() {
     let scripts = vec![vec![head(), lines(&[first])]];
     let (answer, _) = ask_with(ProviderKind::Ollama, limits(), scripts).await;
     assert_eq!(answer.unwrap_err().kind, ModelErrorKind::Incomplete);
+}
+
+#[tokio::test]
+async fn ollama_says_why_it_broke_off() {
+    let first = json!({"message": {"role": "assistant", "content": "he"}, "done": false});
+    let error = json!({"error": "CUDA error"});
+    let scripts = vec![vec![head(), lines(&[first, error])]];
+    let (answer, _) = ask_with(ProviderKind::Ollama, limits(), scripts).await;
+    let error = answer.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Unavailable);
+    assert_eq!(
+        error.message,
+        "test ended the answer with an error: CUDA error"
+    );
+}
+
+#[tokio::test]
+async fn ollama_is_refused_a_request_that_its_context_does_not_hold() {
+    let answer = || {
+        let last = json!({"message": {"role": "assistant", "content": "ok"}, "done": true, "done_reason": "stop"});
+        vec![head(), lines(&[last])]
+    };
+    let loaded = |name: &str, length: u64| {
+        let list = json!({"models": [{"name": "other", "context_length": 1}, {"name": name, "context_length": length}]});
+        status("200 OK", "", &list.to_string())
+    };
+    let long = question(&"word ".repeat(4000));
+    for (list, request, is_refused) in [
+        (loaded("model-1:latest", 4096), &long, true),
+        (loaded("model-1", 4096), &question("hello"), false),
+        (loaded("model-1", 32768), &long, false),
+        (loaded("model-2", 4096), &long, false),
+        (status("404 Not Found", "", ""), &long, false),
+    ] {
+        let server = Server::start(vec![answer(), list]).await;
+        let model = server.model(ProviderKind::Ollama, limits());
+        let notes = Notes::default();
+        let answer = model.ask(request, &notes).await;
+        let seen = server.received().remove(1);
+        assert!(seen.head.starts_with("GET /api/ps "), "{}", seen.head);
+        if !is_refused {
+            assert_eq!(answer.unwrap().text, "ok");
+            continue;
+        }
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind, error.attempts), (ModelErrorKind::TooLong, 1));
+        assert!(
+            error.message.starts_with("test reads 4096 tokens")
+                && error.message.ends_with("OLLAMA_CONTEXT_LENGTH"),
+            "{}",
+            error.message
+        );
+        assert_eq!(notes.lines(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn gemini_says_what_it_refuses() {
+    let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
+    let key = json!([{"error": {
+        "code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT",
+        "details": [{"reason": "API_KEY_INVALID"}],
+    }}]);
+    for (script, kind, message) in [
+        (
+            vec![head(), events(&[blocked])],
+            ModelErrorKind::Rejected,
+            "test blocks this conversation: PROHIBITED_CONTENT",
+        ),
+        (
+            status("400 Bad Request", "", &key.to_string()),
+            ModelErrorKind::Unauthorized,
+            "test refuses the key (status 400): API key not valid.",
+        ),
+    ] {
+        let (answer, _) = ask_with(ProviderKind::Gemini, limits(), vec![script]).await;
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind, error.attempts), (kind, 1));
+        assert_eq!(error.message, message);
+    }
 }

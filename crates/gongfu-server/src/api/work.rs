@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::port::{ModelError, ModelErrorKind};
 use gongfu_hub::ToolError;
 use gongfu_hub::agent::{ChatRequest, ChatResult, TurnEvent};
 use http::header::ACCEPT;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -41,13 +42,23 @@ impl TurnWork {
     /// Starts a turn of a caller.
     ///
     /// # Errors
-    /// The agent isn't for the callers of this server.
+    /// The agent isn't for the callers of this server, or they can't choose this model: those of a server with accounts
+    /// have the models of its settings, not whatever its keys reach.
     pub(super) fn chat(
         context: &Context,
         request: ChatRequest,
         actor: Actor,
     ) -> Result<Self, Problem> {
         let agent = Arc::clone(context.agent()?);
+        if let Some(model) = &request.model
+            && context.accounts().is_ok()
+            && !agent.models().contains(model)
+        {
+            let why = format!("`{model}` is not a model of this server: GET /v1/models lists them");
+            let error = ModelError::new(ModelErrorKind::NotConfigured, why);
+            let model = model.clone();
+            return Err(gongfu_hub::Problem::Model { model, error }.error().into());
+        }
         Ok(Self::start(context, |events, cancel| async move {
             let request = ChatRequest {
                 events: Arc::new(events),
@@ -176,7 +187,10 @@ where
             Ok(result) => event(Some(self.result), &result),
             Err(problem) => {
                 let Words { code, detail, hint } = problem.words();
-                let error = json!({ "code": code, "message": detail, "hint": hint });
+                let mut error = problem.more();
+                error.insert("code".to_owned(), code.into());
+                error.insert("message".to_owned(), detail.into());
+                error.insert("hint".to_owned(), hint.into());
                 event(Some("error"), &error)
             }
         })

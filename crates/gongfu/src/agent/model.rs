@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use gongfu_agent::Models;
 use gongfu_core::port::{
-    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer,
+    ChatModel, ModelError, ModelErrorKind, ModelEvents, ModelRequest, PendingAnswer, Price,
 };
-use gongfu_llm::{Key, Limits, Provider, ProviderKind, Settings};
+use gongfu_llm::{Clients, Key, Limits, Provider, ProviderKind, Settings};
 
-use crate::config::ModelSection;
+use crate::config::{ModelPrice, ModelSection};
 use crate::environment::Environment;
 
 /// The models of the settings file and of the environment.
@@ -18,7 +18,9 @@ pub(crate) struct ConfiguredModels {
     settings: Settings,
     names: BTreeMap<String, String>,
     without_tools: Vec<String>,
-    /// The wires of the settings that there are none of, by provider.
+    prices: BTreeMap<String, ModelPrice>,
+    clients: Clients,
+    /// The APIs of the settings that there are none of, by provider.
     mistakes: BTreeMap<String, String>,
 }
 
@@ -26,7 +28,7 @@ impl ConfiguredModels {
     pub(crate) fn new(section: &ModelSection, environment: &Environment) -> Self {
         let mut mistakes = BTreeMap::new();
         let mut providers = Vec::new();
-        let named = section.urls.keys().chain(section.wires.keys());
+        let named = section.urls.keys().chain(section.apis.keys());
         let named = named.chain(section.key_variables.keys());
         let mut names: Vec<&str> = named.map(String::as_str).collect();
         let known = gongfu_llm::known_providers().iter();
@@ -59,6 +61,8 @@ impl ConfiguredModels {
             },
             names: section.names.clone(),
             without_tools: section.without_tools.clone(),
+            prices: section.prices.clone(),
+            clients: Clients::new(limits),
             mistakes,
         }
     }
@@ -68,12 +72,42 @@ impl ConfiguredModels {
         let name = name.or(self.settings.default_model.as_deref())?;
         let name = self.names.get(name).map_or(name, String::as_str);
         // With one provider that was set up, its name needn't be said.
-        let providers = self.settings.providers.iter();
-        let mut set_up = providers.filter(|one| one.key.is_some() || one.base_url.is_some());
+        let mut set_up = self.set_up();
         match (set_up.next(), set_up.next()) {
-            (Some(only), None) if !name.contains('/') => Some(format!("{}/{name}", only.name)),
+            (Some(only), None) if !name.contains('/') => Some(format!("{only}/{name}")),
             _ => Some(name.to_owned()),
         }
+    }
+
+    /// The names of the providers that have a key or an address.
+    fn set_up(&self) -> impl Iterator<Item = &str> {
+        let providers = self.settings.providers.iter();
+        let set_up = providers.filter(|one| one.key.is_some() || one.base_url.is_some());
+        set_up.map(|one| one.name.as_str())
+    }
+
+    /// Says that no model is named, and how to name one.
+    fn without_name(&self) -> ModelError {
+        let set_up: Vec<&str> = self.set_up().collect();
+        let message = match set_up.first() {
+            Some(first) => format!(
+                "no model is named (configured: {}); name one: `gongfu chat --model {first}/NAME`, or for good \
+                 `gongfu config set models.default {first}/NAME`",
+                set_up.join(", ")
+            ),
+            None => "no model is named, and no provider is configured: set the key of one, such as OPENAI_API_KEY"
+                .to_owned(),
+        };
+        ModelError::new(ModelErrorKind::NotConfigured, message)
+    }
+
+    /// The price of a model, by its full name.
+    fn price_of(&self, full_name: &str) -> Option<Price> {
+        self.prices.get(full_name).map(|price| Price {
+            input: price.input,
+            cached: price.cached.unwrap_or(price.input),
+            output: price.output,
+        })
     }
 }
 
@@ -84,11 +118,11 @@ fn provider(
     environment: &Environment,
 ) -> Result<Option<Provider>, String> {
     let known = gongfu_llm::known(name);
-    let kind = match (section.wires.get(name), known) {
-        (Some(wire), _) => {
+    let kind = match (section.apis.get(name), known) {
+        (Some(api), _) => {
             let mut kinds = ProviderKind::ALL.into_iter();
-            let found = kinds.find(|kind| kind.as_str() == wire);
-            found.ok_or_else(|| format!("{wire:?} is not an API that gongfu speaks (provider {name:?}): use openai, anthropic, gemini or ollama"))?
+            let found = kinds.find(|kind| kind.as_str() == api);
+            found.ok_or_else(|| format!("{api:?} is not an API that gongfu speaks (provider {name:?}): use openai, anthropic, gemini or ollama"))?
         }
         (None, Some(known)) => known.kind,
         (None, None) => ProviderKind::OpenAi,
@@ -127,13 +161,13 @@ fn without_key(provider: &str) -> Option<ModelError> {
 
 impl Models for ConfiguredModels {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ModelError> {
-        let full = self.full_name(name);
-        let named = full.as_deref().and_then(|full| full.split_once('/'));
+        let full = self.full_name(name).ok_or_else(|| self.without_name())?;
+        let named = full.split_once('/');
         if let Some(mistake) = named.and_then(|(provider, _)| self.mistakes.get(provider)) {
             let kind = ModelErrorKind::NotConfigured;
             return Err(ModelError::new(kind, mistake.clone()));
         }
-        let (provider, model) = match self.settings.find(full.as_deref()) {
+        let (provider, model) = match self.settings.find(Some(&full)) {
             Ok(found) => found,
             Err(error) => {
                 return Err(named
@@ -141,13 +175,12 @@ impl Models for ConfiguredModels {
                     .unwrap_or(error));
             }
         };
-        let model = gongfu_llm::chat_model(provider, model, self.settings.limits)?;
-        let writes_calls = self.without_tools.iter().any(|name| name == model.name());
-        Ok(if writes_calls {
-            Arc::new(WithoutTools(model))
-        } else {
-            model
-        })
+        let model = self.clients.chat_model(provider, model)?;
+        Ok(Arc::new(ConfiguredModel {
+            calls_tools: !self.without_tools.iter().any(|name| name == model.name()),
+            price: self.price_of(model.name()),
+            model,
+        }))
     }
 
     fn names(&self) -> Vec<String> {
@@ -157,16 +190,24 @@ impl Models for ConfiguredModels {
     }
 }
 
-/// A model that writes calls into its text.
-struct WithoutTools(Arc<dyn ChatModel>);
+/// A model with what the settings say about it.
+struct ConfiguredModel {
+    model: Arc<dyn ChatModel>,
+    calls_tools: bool,
+    price: Option<Price>,
+}
 
-impl ChatModel for WithoutTools {
+impl ChatModel for ConfiguredModel {
     fn name(&self) -> &str {
-        self.0.name()
+        self.model.name()
     }
 
     fn calls_tools(&self) -> bool {
-        false
+        self.calls_tools
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.price
     }
 
     fn ask<'a>(
@@ -174,6 +215,9 @@ impl ChatModel for WithoutTools {
         request: &'a ModelRequest,
         events: &'a dyn ModelEvents,
     ) -> PendingAnswer<'a> {
-        self.0.ask(request, events)
+        self.model.ask(request, events)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,12 +7,12 @@ use std::str::FromStr as _;
 
 use gongfu_core::set::CapabilitySet;
 use gongfu_server::{Address, PublicUrl};
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::Config;
 use super::key::{self, Kind, Setting};
+use super::{Config, ModelPrice};
 use crate::terminal::plain;
 
 /// A mistake in a settings file.
@@ -166,6 +166,7 @@ impl Walk<'_> {
                 let mut values = items.values();
                 values.all(|value| is_list(value.get_ref()))
             }
+            (Kind::Prices, DeValue::Table(_)) => true,
             _ => false,
         };
         if !is_of_kind {
@@ -183,6 +184,16 @@ impl Walk<'_> {
                     let name = (name.get_ref(), name.span());
                     let hint = format!("write {} = [\"mcp.github\", \"skill.*\"]", name.0);
                     self.add(key, name.1, format!("`{key}.{}`: {why}", name.0), hint);
+                }
+            }
+            return;
+        }
+        if let (Kind::Prices, DeValue::Table(prices)) = (&setting.kind, value.get_ref()) {
+            for (name, price) in prices {
+                let price = ModelPrice::deserialize(ValueDeserializer::from(price.clone()));
+                if let Err(error) = price {
+                    let message = format!("`{key}.{}`: {}", name.get_ref(), error.message());
+                    self.add(key, name.span(), message, expects());
                 }
             }
             return;
@@ -250,7 +261,7 @@ fn texts(list: &DeValue<'_>) -> Vec<String> {
     texts.collect()
 }
 
-fn example(kind: &Kind) -> String {
+pub(super) fn example(kind: &Kind) -> String {
     match kind {
         Kind::Truth => "true".to_owned(),
         Kind::Number(least) => least.max(&1).to_string(),
@@ -259,5 +270,8 @@ fn example(kind: &Kind) -> String {
         Kind::List => "[\"…\"]".to_owned(),
         Kind::Table => "{ \"…\" = \"…\" }".to_owned(),
         Kind::Lists => "{ \"…\" = [\"…\"] }".to_owned(),
+        Kind::Prices => {
+            "{ \"PROVIDER/NAME\" = { input = 0.25, cached = 0.025, output = 2.0 } }".to_owned()
+        }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn value(setting: &Setting, words: &[String]) -> Result<Value, Failur
         let list: Value = list.parse().map_err(|_| wrong())?;
         return Ok(list);
     }
-    if let (Kind::Table | Kind::Lists, [table]) = (&setting.kind, words) {
+    if let (Kind::Table | Kind::Lists | Kind::Prices, [table]) = (&setting.kind, words) {
         let table: Value = table.parse().map_err(|_| wrong())?;
         return table.is_inline_table().then_some(table).ok_or_else(wrong);
     }

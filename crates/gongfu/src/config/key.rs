@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     Table,
     /// A table from texts to lists of texts.
     Lists,
+    /// A table from models to their prices.
+    Prices,
 }
 
 impl Kind {
@@ -78,6 +80,7 @@ impl Kind {
             Self::List => "a list of strings".to_owned(),
             Self::Table => "a table of strings".to_owned(),
             Self::Lists => "a table of lists of strings".to_owned(),
+            Self::Prices => "a table of prices".to_owned(),
         }
     }
 }
@@ -94,6 +97,7 @@ impl Setting {
             (Kind::Choice(choices), _) => choices.first().cloned(),
             (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
             (Kind::Lists, _) => Some("'{ \"NAME\" = [\"VALUE\"] }'".to_owned()),
+            (Kind::Prices, _) => Some(format!("'{}'", super::check::example(&self.kind))),
             (Kind::Text | Kind::List, _) => None,
         };
         match example {
@@ -227,6 +231,7 @@ fn kind(schema: &Value) -> Kind {
         Some("array") => Kind::List,
         Some("object") => match schema.pointer("/additionalProperties/type") {
             Some(of_value) if of_value == "array" => Kind::Lists,
+            None if schema.pointer("/additionalProperties/$ref").is_some() => Kind::Prices,
             _ => Kind::Table,
         },
         _ => Kind::Text,

@@ -152,3 +152,41 @@ fn table_of_groups_has_a_header_of_its_own_or_not() {
     assert_eq!(found(&text), [], "{text}");
     assert!(value("skills").is_err() && value("[]").is_err());
 }
+
+#[test]
+fn price_is_a_number_that_a_thing_can_cost() {
+    let of = |price: &str| format!("[models.prices]\n\"openai/gpt-5-mini\" = {price}\n");
+    for price in [
+        "{ input = 0.25, cached = 0.025, output = 2.0 }",
+        "{ input = 1, output = 0 }",
+    ] {
+        assert_eq!(found(&of(price)), [], "{price}");
+        let config = Config::parse(&of(price)).unwrap();
+        let price = config.models.prices["openai/gpt-5-mini"];
+        assert_eq!(price.cached.is_some(), price.input < 1.0);
+    }
+    for price in [
+        "{ input = -1, output = 2.0 }",
+        "{ input = nan, output = 2.0 }",
+        "{ input = 1, output = inf }",
+        "{ input = 1, output = 2, cached = -0.1 }",
+        "{ input = 1 }",
+        "{ input = 1, output = 2, each = 3 }",
+        "\"cheap\"",
+        "3",
+    ] {
+        let mistake = (2, "models.prices".to_owned());
+        assert_eq!(found(&of(price)), [mistake], "{price}");
+        assert!(Config::parse(&of(price)).is_err(), "{price}");
+    }
+    assert_eq!(
+        found("[models]\nprices = 1\n"),
+        [(2, "models.prices".to_owned())]
+    );
+    let all = key::settings();
+    let setting = key::setting(&all, "models.prices").unwrap();
+    let table = "{ \"a/b\" = { input = 1, output = 2 } }";
+    let table = super::edit::value(setting, &[table.to_owned()]).unwrap();
+    let text = edited("", "models.prices", Some(&table)).unwrap();
+    assert_eq!(found(&text), [], "{text}");
+}

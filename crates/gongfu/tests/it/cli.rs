@@ -11,6 +11,7 @@ mod output;
 mod place;
 mod switch;
 mod task;
+mod usage;
 mod workspace;
 
 use gongfu_testing::json::list_at;

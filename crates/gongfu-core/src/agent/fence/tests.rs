@@ -35,6 +35,12 @@ fn block_is_a_call_and_other_blocks_are_text() {
 fn block_inside_of_another_block_is_no_call() {
     let text = "````markdown\n```action\n{\"tool\": \"a\"}\n```\n````\n";
     assert_eq!(calls(text), Vec::<String>::new());
+    let text = "~~~ markdown\n```action\n{\"tool\": \"a\"}\n```\n~~~\n";
+    assert_eq!(calls(text), Vec::<String>::new());
+    assert_eq!(
+        calls("~~~action\n{\"tool\": \"a\"}\n~~~"),
+        Vec::<String>::new()
+    );
     assert_eq!(calls("write `` ```action `` so"), Vec::<String>::new());
 }
 

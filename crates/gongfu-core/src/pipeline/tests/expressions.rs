@@ -1,26 +1,36 @@
 //! The abilities of expressions, and that they end.
 
+use std::cell::Cell;
+
+use minijinja::value::{Value as Dynamic, ValueKind};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, prop_oneof};
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use super::super::expression::Expression;
 use super::super::{Scope, StepIdentity};
 
-fn value(text: &str) -> Result<Value, String> {
-    let input = json!({"n": 3, "list": [3, 1, 2], "text": "ab", "items": [{"ok": true, "id": "x"}, {"ok": false, "id": "y"}], "long": "x".repeat(100_000)});
+fn with_scope<T>(long: usize, use_it: impl FnOnce(&Scope<'_>) -> T) -> T {
+    let input = json!({"n": 3, "list": [3, 1, 2], "text": "ab", "items": [{"ok": true, "id": "x"}, {"ok": false, "id": "y"}], "deep": [[[1, 2], [1, 2]], [[1, 2], [1, 2]]], "long": "x".repeat(long), "many": vec![1; long]});
     let outputs = json!({"a": {"count": 2, "z": 1, "b": 2}, "hidden": 1});
     let run = StepIdentity {
         id: "r".to_owned(),
         step: "r/s".to_owned(),
         again: false,
     };
-    let scope = Scope {
+    use_it(&Scope {
         input: &input,
         outputs: outputs.as_object().unwrap(),
         visible: vec!["a"],
         output: None,
         run: &run,
-    };
-    Expression::parse(text)?.value(&scope)
+    })
+}
+
+fn value(text: &str) -> Result<Value, String> {
+    with_scope(100_000, |scope| Expression::parse(text)?.value(scope))
 }
 
 #[test]
@@ -44,8 +54,20 @@ fn expression_has_operators_filters_and_tests() {
         ("steps.keys is defined", json!(false)),
         ("'x' in input.text or steps.hidden is defined", json!(false)),
         ("run.id ~ run.step", json!("rr/s")),
-        ("{'a': 1} | tojson", json!("{\"a\": 1}")),
-        ("range(3) | list", json!([0, 1, 2])),
+        ("{'a': 1} | tojson", json!("{\"a\":1}")),
+        ("(input.n + 1) * -2 ** 2", json!(16)),
+        ("(input.missing | default(2)) * input.n", json!(6)),
+        ("input.list | sum * 2", json!(12)),
+        (
+            "input.items | selectattr('id', 'in', ['y']) | map(attribute='id') | first",
+            json!("y"),
+        ),
+        (
+            "input.items | map(attribute='no', default='-') | join",
+            json!("--"),
+        ),
+        ("input.text | replace('a', input.n)", json!("3b")),
+        ("[1, 2] == input.list[1:] and 2 is in [2]", json!(true)),
         // The order of fields is that of the tool.
         ("steps.a | list | join", json!("countzb")),
     ] {
@@ -63,7 +85,31 @@ fn expression_that_is_wrong_says_why() {
         ("input.missing", "add `| default(…)`"),
         ("input.missing.more", "undefined value"),
         ("steps.hidden.x", "undefined value"),
-        ("range", "can't be written as JSON"),
+        ("range(3)", "calls no functions"),
+        ("input | toupper", "there is no filter `toupper`: "),
+        ("input.n is od", "no test `od`: did you mean `odd`?"),
+        ("[1] * 3", "take numbers: write `(…) | int`"),
+        (
+            "2 * input.list",
+            "`input.list` is none: write `input.list | int`",
+        ),
+        ("(input.list + [1]) * 3", "take numbers"),
+        ("'x' * 3", "take numbers"),
+        ("input | pprint", "there is no filter `pprint`"),
+        ("input | tojson(indent=9)", "the expression failed"),
+        ("input.list | map('default', input)", "as they are"),
+        (
+            "input.list | map('map', 'x')",
+            "`map` can't use the filter `map`",
+        ),
+        ("input.list | sum(start=[])", "takes an attribute alone"),
+        ("1e308 * 10", "can't hold"),
+        ("{'a': [1e308 * -10]}", "can't hold"),
+        ("2 ** 100", "can't hold"),
+        (
+            "input.list | select('in', input.list[1:])",
+            "write `| list`",
+        ),
     ] {
         let error = value(text).unwrap_err();
         assert!(error.contains(wanted), "{text}: {error}");
@@ -77,30 +123,164 @@ fn expression_that_is_wrong_says_why() {
 }
 
 #[test]
-fn expression_ends_within_its_fuel() {
+fn expression_ends_within_its_limits() {
     let twice = "input.long ~ ".repeat(300) + "''";
     let escaped = format!("input.long{}", " | tojson".repeat(300));
     let nested = format!("[1] {}", "| map('list') | list ".repeat(50));
+    let all = format!("[{}] == []", "input, ".repeat(450));
+    let repeated = "([[[[1]*10000]*10000]*10000]*10000)";
+    let same = format!("{repeated} == {repeated}");
     for text in [
         twice.as_str(),
         escaped.as_str(),
-        "'x' * 99999999",
-        "('x' * 9999) | replace('x', 'x' * 9999)",
-        "[1] * 99999999",
-        "([1] * 99999999) | list",
-        "([1] * 99999999) | sum",
-        "range(100000) | list | map('string') | join(input.long)",
-        "input.long | list | sort | unique | list | length + (input.long | batch(1) | list | length) * 9 ** 99",
+        same.as_str(),
+        all.as_str(),
+        "1 in [1]*99999999",
+        "[1]*99999999 ~ ''",
+        "('x' ~ input.long) | replace('x', input.long)",
+        "input.many | list | map('string') | join(input.long)",
+        "input.long | list | sort | unique | list | length + 9 ** 99",
+        "input.many | select('in', input.many) | list",
+        "input.many | map('trim', input.long)",
         "9 ** 99 ** 9",
-        "input.long | indent(99999)",
-        "('%s' * 9999) | format(input.long)",
+        "input.long | trim(input.long)",
+        "input.many | map(attribute='x', default=input.many)",
         nested.as_str(),
     ] {
         match value(text) {
             Ok(value) => assert!(value.to_string().len() < 600_000, "{text}"),
-            Err(error) => assert!(error.len() < 400, "{text}: {}", error.len()),
+            Err(error) => assert!(error.len() < 5_000, "{text}: {}", error.len()),
         }
     }
-    let error = value(&twice).unwrap_err();
-    assert!(error.contains("too long"), "{error}");
+    let error = value(&all).unwrap_err();
+    assert!(error.contains("too long for values of"), "{error}");
+    let error = value("input.long | replace('x', input.long)").unwrap_err();
+    assert!(error.contains("too much memory"), "{error}");
+}
+
+/// A random expression, in the syntax that is allowed and in some that isn't.
+fn random() -> impl Strategy<Value = String> {
+    const PATHS: [&str; 17] = [
+        "input",
+        "input.list",
+        "input.deep",
+        "input.many",
+        "input.long",
+        "input.n",
+        "steps",
+        "steps.a",
+        "run.id",
+        "[]",
+        "3",
+        "'xyz'",
+        "1.5",
+        "none",
+        "true",
+        "input.items",
+        "input.deep[0]",
+    ];
+    const OPERATORS: [&str; 16] = [
+        "+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", ">=", "in", "not in", "and",
+        "or",
+    ];
+    const FILTERS: [&str; 31] = [
+        "list",
+        "string",
+        "tojson",
+        "sort",
+        "unique",
+        "reverse",
+        "join",
+        "length",
+        "first",
+        "last",
+        "sum",
+        "int",
+        "max",
+        "map('list')",
+        "map('string')",
+        "map('default', 'x')",
+        "map(attribute='id', default=0)",
+        "select('eq', 1)",
+        "reject('none')",
+        "selectattr('id', 'in', ['x'])",
+        "groupby('id')",
+        "split",
+        "upper",
+        "items",
+        "dictsort",
+        "replace('x', 'xx')",
+        "default(input)",
+        "lines",
+        "title",
+        "trim",
+        "batch(3)",
+    ];
+    select(&PATHS[..])
+        .prop_map(str::to_owned)
+        .prop_recursive(6, 24, 3, move |inner| {
+            prop_oneof![
+                (inner.clone(), select(&OPERATORS[..]), inner.clone())
+                    .prop_map(|(left, operator, right)| format!("({left} {operator} {right})")),
+                (inner.clone(), select(&FILTERS[..]))
+                    .prop_map(|(of, filter)| format!("{of} | {filter}")),
+                (inner.clone(), select(&FILTERS[..]), inner.clone()).prop_map(
+                    |(of, filter, argument)| format!("({of}) | join({argument}) | {filter}")
+                ),
+                vec(inner.clone(), 0..3).prop_map(|items| format!("[{}]", items.join(", "))),
+                vec(inner.clone(), 1..3)
+                    .prop_map(|items| format!("{{'k': ({},)}}", items.join(", "))),
+                (inner.clone(), -9..9_i8).prop_map(|(of, at)| format!("({of})[{at}:]")),
+                (inner.clone(), inner.clone(), inner)
+                    .prop_map(|(one, if_, other)| format!("({one} if {if_} else {other})")),
+            ]
+        })
+}
+
+/// The values in a value, as far as they are at most the limit.
+fn count(value: &Dynamic, limit: usize) -> usize {
+    let mut number = 1;
+    if value.as_str().is_some() {
+        return number;
+    }
+    for item in value.try_iter().into_iter().flatten() {
+        if number > limit {
+            break;
+        }
+        let field = value.get_item(&item).unwrap_or_default();
+        let inner = if value.kind() == ValueKind::Map {
+            field
+        } else {
+            item
+        };
+        number += count(&inner, limit - number);
+    }
+    number
+}
+
+#[test]
+fn random_expression_makes_no_more_than_it_is_made_of() {
+    const LONG: usize = 300;
+    let mut runner = TestRunner::new(Config {
+        cases: 5_000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let evaluated = Cell::new(0);
+    let result = runner.run(&random(), |text| {
+        let Ok(expression) = Expression::parse(&text) else {
+            return Ok(());
+        };
+        with_scope(LONG, |scope| {
+            if let Ok(value) = expression.evaluate(scope) {
+                evaluated.set(evaluated.get() + 1);
+                // Of a text, each character may become an item; the bytes of texts are limited by fuel.
+                let limit = text.len() * 4 * LONG + 50_000;
+                assert!(count(&value, limit) <= limit, "{text}");
+            }
+        });
+        Ok(())
+    });
+    result.unwrap();
+    assert!(evaluated.get() > 500, "{}", evaluated.get());
 }

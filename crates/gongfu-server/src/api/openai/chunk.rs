@@ -3,6 +3,7 @@
 //! Text goes out as the model writes it, and can't be taken back: where the model is asked again, the stream says so. What
 //! a model writes between calls is part of the text; the calls that it writes into its text aren't.
 
+use gongfu_core::agent::fence::Fences;
 use gongfu_hub::agent::{ChatResult, TurnEvent};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -17,8 +18,6 @@ use crate::problem::Problem;
 const AGAIN: &str = "\n\n[The answer broke off, and the model was asked again:]";
 /// Stands between two answers.
 const BREAK: &str = "\n\n";
-/// Opens a block with a call.
-const ACTION: &str = "action";
 
 /// The chunks of a turn.
 pub(super) struct Chunks {
@@ -165,8 +164,9 @@ impl EventSource for Chunks {
 struct StreamText {
     /// The running answer, or the last one, as far as it went out.
     answer: String,
-    /// The start of a line that may open a block with a call.
+    /// The start of a line that may open or close a block.
     held: String,
+    fences: Fences,
     line: Line,
     /// True after a whole answer.
     is_whole: bool,
@@ -204,12 +204,15 @@ impl StreamText {
                 }
                 Line::Start => {
                     self.held.push_str(part);
-                    if is_whole && opens_action(&self.held) {
-                        self.line = Line::Hidden;
-                        self.held.clear();
-                    } else if is_whole || !may_open_block(&self.held) {
-                        out.push_str(&std::mem::take(&mut self.held));
-                        self.line = next;
+                    if is_whole || !may_be_fence(&self.held) {
+                        let line = std::mem::take(&mut self.held);
+                        self.fences.take(&line);
+                        if self.fences.is_call() {
+                            self.line = Line::Hidden;
+                        } else {
+                            out.push_str(&line);
+                            self.line = next;
+                        }
                     }
                 }
             }
@@ -224,7 +227,8 @@ impl StreamText {
         }
         self.is_whole = true;
         let held = std::mem::take(&mut self.held);
-        if opens_action(&held) {
+        self.fences.take(&held);
+        if self.fences.is_call() {
             return String::new();
         }
         self.give(held)
@@ -280,27 +284,11 @@ impl StreamText {
     }
 }
 
-/// Returns true if a line that isn't whole may open a block.
-fn may_open_block(start: &str) -> bool {
+/// Returns true if a line that isn't whole may open or close a block.
+fn may_be_fence(start: &str) -> bool {
     let start = start.trim_start();
-    let info = start.trim_start_matches('`').trim_start();
-    let (ticks, is_open) = (
-        start.len() - start.trim_start_matches('`').len(),
-        info.is_empty(),
-    );
-    if ticks < 3 {
-        return is_open;
-    }
-    let is_start = |word: &str| ACTION.starts_with(&word.to_ascii_lowercase());
-    is_open || info.split_whitespace().next().is_none_or(is_start) || opens_action(start)
-}
-
-/// Returns true if a line opens a block with a call.
-fn opens_action(line: &str) -> bool {
-    let line = line.trim();
-    let info = line.trim_start_matches('`');
-    let word = info.split_whitespace().next().unwrap_or_default();
-    line.len() - info.len() >= 3 && word.eq_ignore_ascii_case(ACTION)
+    let rest = start.trim_start_matches(['`', '~']);
+    rest.is_empty() || start.len() - rest.len() >= 3
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::problem::{Problem, Words};
 
@@ -38,32 +38,37 @@ struct ErrorObject {
     param: Option<String>,
     /// The reason, for programs: upper-case words.
     code: String,
+    /// The kind of failure of a model, such as `rate_limited`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
 }
 
 impl ErrorBody {
     /// The refusal of a problem.
     pub(super) fn of(problem: &Problem) -> Self {
         let Words { code, detail, hint } = problem.words();
-        Self::new(problem.status(), code, &detail, hint.as_deref(), None)
+        let mut body = Self::new(problem.status(), code, &detail, hint.as_deref());
+        body.error.kind = kind_in(&problem.more());
+        body
     }
 
-    fn new(
-        status: StatusCode,
-        code: &str,
-        detail: &str,
-        hint: Option<&str>,
-        param: Option<&str>,
-    ) -> Self {
+    fn new(status: StatusCode, code: &str, detail: &str, hint: Option<&str>) -> Self {
         let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
         Self {
             error: ErrorObject {
                 message: format!("{detail}{hint}"),
                 r#type: kind(status),
-                param: param.map(str::to_owned),
+                param: None,
                 code: code.to_owned(),
+                kind: None,
             },
         }
     }
+}
+
+/// The kind of failure of a model in a problem document.
+fn kind_in(document: &Map<String, Value>) -> Option<String> {
+    document.get("kind")?.as_str().map(str::to_owned)
 }
 
 /// The type of a refusal.
@@ -112,7 +117,9 @@ pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
     let detail = detail.strip_prefix("request.").unwrap_or(detail);
     let status = known_status(parts.status.as_u16(), code);
     parts.status = StatusCode::from_u16(status).unwrap_or(parts.status);
-    let error = ErrorBody::new(parts.status, code, detail, text("hint"), param);
+    let mut error = ErrorBody::new(parts.status, code, detail, text("hint"));
+    error.error.param = param.map(str::to_owned);
+    error.error.kind = document.as_object().and_then(kind_in);
     let json = HeaderValue::from_static("application/json");
     parts.headers.insert(CONTENT_TYPE, json);
     parts.headers.remove(CONTENT_LENGTH);

@@ -404,6 +404,7 @@ async fn turn_is_told_by_events_in_order() {
     let data: Value = serde_json::from_str(data).unwrap();
     assert_eq!(name, "error");
     assert_eq!(data["code"], "MODEL_UNAVAILABLE");
+    assert_eq!(data["kind"], "incomplete");
     assert!(data["message"].as_str().unwrap().contains("it ended"));
     assert!(data["hint"].is_string());
 }

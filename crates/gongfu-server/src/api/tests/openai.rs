@@ -160,6 +160,7 @@ async fn failure_before_the_first_byte_is_a_status_and_later_an_event() {
         Value::Null,
     );
     assert_eq!(refusal(&reply), wanted);
+    assert_eq!(reply.json()["error"]["kind"], "unavailable");
     server.agent.will([
         Step::Call("x", CallStatus::Refused),
         Step::Fail(ModelErrorKind::Unavailable),
@@ -168,6 +169,7 @@ async fn failure_before_the_first_byte_is_a_status_and_later_an_event() {
     let error: Value = serde_json::from_str(&events.last().unwrap().1).unwrap();
     assert_eq!(error["error"]["code"], "MODEL_UNAVAILABLE");
     assert_eq!(error["error"]["type"], "server_error");
+    assert_eq!(error["error"]["kind"], "unavailable");
 }
 
 #[tokio::test(start_paused = true)]

@@ -265,7 +265,9 @@ impl Chat<'_> {
                 self.question(question).await
             };
             match answer {
-                Input::Line(answer) if ["", "y", "yes"].contains(&answer.as_str()) => {
+                Input::Line(answer)
+                    if ["", "y", "yes"].contains(&answer.to_lowercase().as_str()) =>
+                {
                     self.turn(ChatInput::Resume).await?;
                 }
                 _ => self
@@ -290,7 +292,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Asks a question in place; the answer is in lower-case letters.
+    /// Asks a question in place; the answer has no blanks around it.
     async fn question(&mut self, question: &str) -> Input {
         self.tty.restore();
         Tty::forget_typed();

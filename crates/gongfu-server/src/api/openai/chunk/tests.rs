@@ -55,6 +55,18 @@ fn calls_in_the_text_are_left_out_however_they_are_cut() {
     // A block in another one is no call, so it is part of the reply.
     let shown = "````\n```action\n{}\n```\n````";
     assert_eq!(streamed(&[&[shown]], shown), shown);
+    for shown in [
+        "````markdown\n```action\n{}\n```\n````\nSo.",
+        "~~~text\n```action\n{}\n```\n~~~\nSo.",
+    ] {
+        let mut text = StreamText::default();
+        let mut out: String = shown
+            .split_inclusive("ac")
+            .map(|piece| text.push(piece))
+            .collect();
+        out.push_str(&text.end_answer());
+        assert_eq!((out.as_str(), text.rest_of(shown).as_str()), (shown, ""));
+    }
     assert_eq!(streamed(&[&["```action"], &["Done."]], "Done."), "Done.");
 }
 

@@ -1,5 +1,7 @@
 //! Cuts an answer that arrives in pieces into whole blocks of Markdown; knows no terminal.
 
+use gongfu_core::agent::fence::Fences;
+
 /// The blocks of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
@@ -9,62 +11,13 @@ pub(super) struct Blocks {
     line: String,
     /// A blank line follows the block: it ends where the next line isn't indented.
     has_gap: bool,
-    fence: Option<Fence>,
-    /// A call stood in the answer: what follows it may pretend to be its result.
-    is_over: bool,
-}
-
-#[derive(Debug)]
-struct Fence {
-    mark: char,
-    length: usize,
-    kind: Kind,
+    fences: Fences,
     /// The length of the block up to the first line of code.
-    start: usize,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Kind {
-    /// A call of a tool, which isn't text for the person.
-    Action,
-    /// A block of its own.
-    Block,
-    /// A part of a list.
-    Nested,
-}
-
-impl Fence {
-    fn opened_by(line: &str) -> Option<Self> {
-        let text = line.trim();
-        let mark = text
-            .chars()
-            .next()
-            .filter(|mark| matches!(mark, '`' | '~'))?;
-        let length = text.chars().take_while(|letter| *letter == mark).count();
-        let info = text.trim_start_matches(mark).trim();
-        if length < 3 || (mark == '`' && info.contains('`')) {
-            return None;
-        }
-        let word = info.split_whitespace().next().unwrap_or_default();
-        let kind = if mark == '`' && word.eq_ignore_ascii_case("action") {
-            Kind::Action
-        } else if line.starts_with(mark) {
-            Kind::Block
-        } else {
-            Kind::Nested
-        };
-        Some(Self {
-            mark,
-            length,
-            kind,
-            start: 0,
-        })
-    }
-
-    fn is_closed_by(&self, line: &str) -> bool {
-        let text = line.trim();
-        text.len() >= self.length && text.chars().all(|letter| letter == self.mark)
-    }
+    code: usize,
+    /// The open block is a part of a list.
+    is_nested: bool,
+    /// A call stands in the answer: what follows it may pretend to be its result.
+    is_over: bool,
 }
 
 impl Blocks {
@@ -86,9 +39,8 @@ impl Blocks {
 
     /// The whole lines so far of a block whose code isn't at its end: what follows them doesn't change them.
     pub(super) fn open(&self) -> Option<&str> {
-        let fence = self.fence.as_ref()?;
         let block = self.block.trim_end();
-        (fence.kind != Kind::Action && block.len() > fence.start).then_some(block)
+        (self.fences.is_open() && block.len() > self.code).then_some(block)
     }
 
     /// The answer ends: what is left of it.
@@ -107,18 +59,17 @@ impl Blocks {
         if self.is_over {
             return;
         }
-        if let Some(fence) = &self.fence {
-            let is_action = fence.kind == Kind::Action;
-            let is_block = fence.kind == Kind::Block;
-            if !is_action {
-                self.block.push_str(line);
-            }
-            if fence.is_closed_by(line) {
-                self.fence = None;
-                self.is_over = is_action;
-                if is_block {
-                    self.close(whole);
-                }
+        let was_open = self.fences.is_open();
+        self.fences.take(line);
+        if self.fences.is_call() {
+            self.is_over = true;
+            self.close(whole);
+            return;
+        }
+        if was_open {
+            self.block.push_str(line);
+            if !self.fences.is_open() && !self.is_nested {
+                self.close(whole);
             }
             return;
         }
@@ -133,19 +84,9 @@ impl Blocks {
             self.close(whole);
         }
         self.has_gap = false;
-        self.fence = Fence::opened_by(line);
-        if self
-            .fence
-            .as_ref()
-            .is_some_and(|fence| fence.kind == Kind::Action)
-        {
-            self.close(whole);
-        } else {
-            self.block.push_str(line);
-            if let Some(fence) = &mut self.fence {
-                fence.start = self.block.len();
-            }
-        }
+        self.is_nested = line.starts_with(char::is_whitespace);
+        self.block.push_str(line);
+        self.code = self.block.len();
     }
 
     fn close(&mut self, whole: &mut Vec<String>) {

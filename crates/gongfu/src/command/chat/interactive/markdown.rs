@@ -291,6 +291,13 @@ impl Page {
         }
         let mut rows = rows.into_iter();
         let names = rows.next().unwrap_or_default();
+        let has_rows = rows.len() > 0;
+        if !has_rows {
+            for name in &names {
+                self.text.extend(name);
+                self.flush();
+            }
+        }
         for row in rows {
             for (name, cell) in names.iter().zip(row) {
                 self.text.extend(name);
@@ -300,7 +307,9 @@ impl Page {
             }
             self.lines.push(String::new());
         }
-        self.lines.pop();
+        if has_rows {
+            self.lines.pop();
+        }
     }
 }
 

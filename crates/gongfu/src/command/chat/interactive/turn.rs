@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_agent::SessionShow;
+use gongfu_core::port::ModelErrorKind;
 use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent};
 use gongfu_hub::{ErrorCode, Problem, ToolError};
 use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::super::project;
@@ -15,6 +17,18 @@ use super::{Chat, Wish};
 
 /// The time between two pictures of the last line.
 const TICK: Duration = Duration::from_millis(150);
+
+/// The next step after a failure: the same request to the same model may fail again.
+fn next_step(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Model { error, .. }
+            if !error.kind.is_worth_a_retry() && error.kind != ModelErrorKind::Malformed =>
+        {
+            "/model NAME and /retry ask another model"
+        }
+        _ => "/retry asks again",
+    }
+}
 
 impl Chat<'_> {
     /// Runs a turn to its end.
@@ -32,6 +46,7 @@ impl Chat<'_> {
             }
             Err(error) => {
                 let is_stopped = error.code() == ErrorCode::Cancelled;
+                let next = next_step(&error.problem);
                 self.view.answered()?;
                 self.view.interrupted()?;
                 if is_stopped {
@@ -42,7 +57,7 @@ impl Chat<'_> {
                 self.look().await?;
                 if self.is_open && !is_stopped {
                     self.view
-                        .dim("/retry asks again; another prompt ends this turn as it is")?;
+                        .dim(&format!("{next}; another prompt ends this turn as it is"))?;
                 }
             }
         }
@@ -67,6 +82,8 @@ impl Chat<'_> {
         let (agent, person) = (Arc::clone(&self.agent), self.person.clone());
         let mut chatting = tokio::spawn(async move { agent.chat(request, &person).await });
         let mut ticks = tokio::time::interval(TICK);
+        // A question may take minutes.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
             tokio::select! {
                 biased;

@@ -95,7 +95,9 @@ impl<'t> View<'t> {
         match event {
             TurnEvent::Session(_) => Ok(()),
             TurnEvent::Text(piece) => self.text(&piece),
-            TurnEvent::Retry { message, .. } => self.void(&message),
+            TurnEvent::Retry {
+                wait_ms, message, ..
+            } => self.void(wait_ms, &message),
             TurnEvent::Answered => self.answered(),
             TurnEvent::Calling(call) => self.calling(&call),
             TurnEvent::Called(record) => self.called(record),
@@ -111,11 +113,12 @@ impl<'t> View<'t> {
     }
 
     /// The pieces so far are void.
-    fn void(&mut self, reason: &str) -> io::Result<()> {
+    fn void(&mut self, wait_ms: u64, reason: &str) -> io::Result<()> {
         self.answer.clear();
         self.blocks = Blocks::default();
         self.drawn = 0;
-        let note = format!("asking again: {}", plain(reason));
+        let seconds = Duration::from_millis(wait_ms).as_secs_f64();
+        let note = format!("asking again in {seconds:.1} s: {}", plain(reason));
         let note = clip(&note, self.terminal.width());
         self.dim(&note)
     }

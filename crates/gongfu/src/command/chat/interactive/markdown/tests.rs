@@ -51,6 +51,10 @@ fn blocks_become_lines() {
             "| name | what |\n|---|---|\n| first | a long text of it |",
             &["name: first", "what: a long text of", "it"],
         ),
+        (
+            "text\n\n| a name | another name that is long |\n|---|---|",
+            &["text", "", "a name", "another name that is", "long"],
+        ),
         ("*a* **b** `c` ~~d~~", &["a b c d"]),
         ("[words](https://x.y)", &["words (https://x.y)"]),
         ("<https://x.y>", &["https://x.y"]),

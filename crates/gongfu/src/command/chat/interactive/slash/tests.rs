@@ -1,6 +1,6 @@
 //! Tests of the commands: which lines are some, and what is said about others.
 
-use super::{ALIASES, COMMANDS, dollars, names, parse};
+use super::{ALIASES, COMMANDS, Slash, dollars, names, parse};
 
 /// The command and the words of a line, or what is said instead.
 fn said(line: &str) -> String {
@@ -65,4 +65,17 @@ fn costs_are_in_dollars() {
     ] {
         assert_eq!(dollars(cost), wanted);
     }
+}
+
+#[test]
+fn page_about_chats_lists_each_command() {
+    let page = include_str!("../../../../../../../docs/chatting.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `/"));
+    let listed: Vec<&str> = rows
+        .filter_map(|row| Some(row.split_once('`')?.0))
+        .collect();
+    let usage = |command: &Slash| format!("{} {}", command.name, command.words);
+    let all: Vec<String> = COMMANDS.iter().map(usage).collect();
+    let all: Vec<&str> = all.iter().map(|usage| usage.trim_end()).collect();
+    assert_eq!(listed, all);
 }

@@ -34,7 +34,7 @@ fn code_that_arrives_looks_like_code_that_is_there() {
             draw(block, 0, &mut wanted);
         }
         let (mut screen, mut drawn) = (String::new(), 0);
-        let mut show = |whole: Vec<String>, screen: &mut String, drawn: &mut usize| {
+        let show = |whole: Vec<String>, screen: &mut String, drawn: &mut usize| {
             for block in whole {
                 draw(&block, *drawn, screen);
                 *drawn = 0;
