@@ -106,7 +106,7 @@ class Outcome:
 PASSING = {
     "429": r"requests|limit", "500": r"500|work", "503": r"503|work|overload", "529": r"529|work|overload",
     "reset": r"connection|reach", "close": r"connection|reach|end", "reset-middle": r"connection|broke",
-    "stall": r"nothing|time|stall", "stall-start": r"nothing|time|stall", "stall-middle": r"nothing|time|stall",
+    "stall": r"stopped sending|nothing", "stall-start": r"stopped sending|nothing", "stall-middle": r"stopped sending|nothing",
     "truncated": r"connection|broke|end", "cut": r"end", "no-ends": r"end", "error-event": r"broke|overload|work|error",
     "empty": r"empty",
 }  # fmt: skip
