@@ -85,7 +85,7 @@ pub struct Question {
     pub id: String,
     /// The number of the record, which an answer holds for.
     pub serial: u64,
-    /// What is to be done, in the words of the gate, such as `skill_run wants to run this command`.
+    /// The wish of the caller in the words of the gate, such as `skill_run wants to run this command`.
     pub title: String,
     /// The command, or what else it is done to, as the caller wrote it.
     pub what: String,

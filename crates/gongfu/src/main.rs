@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let failure = error.downcast_ref::<failure::Failure>();
             let code = failure.map_or(1, |failure| failure.exit);
-            let _ = terminal.error(&error);
+            terminal.error(&error);
             ExitCode::from(code)
         }
     }
@@ -88,7 +88,7 @@ fn refuse(refusal: &cli::Refusal, terminal: &mut Terminal) -> ExitCode {
             u8::try_from(help.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
         cli::Refusal::Mistake(failure) => {
-            let _ = terminal.failure(failure);
+            terminal.failure(failure);
             ExitCode::from(failure.exit)
         }
     }

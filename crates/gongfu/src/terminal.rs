@@ -231,7 +231,7 @@ impl Terminal {
     }
 
     /// Writes a failure: as JSON on standard output where that is wanted, else for a person.
-    pub(crate) fn failure(&mut self, failure: &Failure) -> io::Result<()> {
+    pub(crate) fn failure(&mut self, failure: &Failure) {
         let Failure {
             code,
             message,
@@ -241,22 +241,21 @@ impl Terminal {
         if self.wanted.json {
             let error = json!({ "code": code, "message": message, "hint": hint });
             if self.json(&json!({ "error": error })).is_ok() {
-                return Ok(());
+                return;
             }
             // That standard output can't be written may be the very failure.
         }
         self.problem(code, message, hint);
-        Ok(())
     }
 
     /// Writes an error with its causes.
-    pub(crate) fn error(&mut self, error: &anyhow::Error) -> io::Result<()> {
+    pub(crate) fn error(&mut self, error: &anyhow::Error) {
         let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
         let failure = match error.downcast_ref::<Failure>() {
             Some(failure) => failure.clone(),
             None => Failure::new("FAILED", causes.join(": "), ""),
         };
-        self.failure(&failure)
+        self.failure(&failure);
     }
 }
 

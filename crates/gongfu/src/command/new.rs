@@ -58,7 +58,7 @@ pub(super) fn run(
             .by_ref()
             .take(if arguments.json { 1 } else { usize::MAX })
         {
-            terminal.failure(&failure)?;
+            terminal.failure(&failure);
         }
         return Ok(Outcome::WrongUse);
     }

@@ -89,7 +89,6 @@ pub(super) fn run(
             signals: Signals::listen(),
             tty: &tty,
             editor: LineEditor::new(slash::names(), Some(home.chat_history()))?,
-            asker: LineEditor::new(Vec::new(), None)?,
             is_over: false,
             is_terminated: false,
         };
@@ -134,8 +133,6 @@ struct Chat<'t> {
     signals: Signals,
     tty: &'t Tty,
     editor: LineEditor,
-    /// Reads answers to questions: it knows nothing that was typed before them.
-    asker: LineEditor,
     is_over: bool,
     is_terminated: bool,
 }
@@ -299,8 +296,12 @@ impl Chat<'_> {
     async fn question(&mut self, question: &str) -> Input {
         self.tty.restore();
         Tty::forget_typed();
+        // A new one knows nothing that was typed before the question.
+        let Ok(mut asker) = LineEditor::new(Vec::new(), None) else {
+            return Input::End;
+        };
         let typed = tokio::select! {
-            typed = self.asker.read(question, question) => typed,
+            typed = asker.read(question, question) => typed,
             () = ended(&mut self.signals) => self.terminated(),
         };
         match typed {

@@ -25,7 +25,7 @@ use crate::wiring::Parts;
 use crate::{sets, wiring};
 
 /// The time after which a person reads what is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+const NOTE_DELAY: Duration = Duration::from_secs(1);
 
 pub(super) fn run(
     turn: TurnArguments,
@@ -98,7 +98,7 @@ fn input(turn: &TurnArguments, terminal: &mut Terminal) -> anyhow::Result<ChatIn
             .read_to_end(&mut bytes);
         let _ = sender.send(read.map(|_| bytes));
     });
-    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
+    let read = receiver.recv_timeout(NOTE_DELAY).or_else(|_| {
         terminal.note("reading standard input, up to its end…");
         receiver.recv()
     });

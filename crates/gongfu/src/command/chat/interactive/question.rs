@@ -35,14 +35,14 @@ impl Chat<'_> {
             .terminal
             .text(&format!("  {}:\n\n", question.title))?;
         let details = question.details.join("\n");
-        let mut is_long = false;
+        let mut rows = 0;
         for text in [&question.what, &details] {
-            is_long |= self.quote(text)? > MAX_ROWS;
+            rows += self.quote(text)?;
             self.view.terminal.line("")?;
         }
         let reason = plain(&question.reason);
         self.view.terminal.line(&format!("  {reason}"))?;
-        if is_long {
+        if rows > MAX_ROWS {
             let length = length(&format!("{}\n{details}", question.what));
             let note = format!("  The question has {length}: all of it is above.");
             let note = self.view.terminal.paint(Paint::Yellow, &note);

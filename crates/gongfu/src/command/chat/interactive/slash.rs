@@ -283,7 +283,10 @@ impl Chat<'_> {
         let id = chosen.map_or(id, |info| &info.id).to_owned();
         match session_id(id, self.parts, &self.person).await {
             Ok(id) => self.enter(id, true).await,
-            Err(error) => Ok(self.view.terminal.error(&error)?),
+            Err(error) => {
+                self.view.terminal.error(&error);
+                Ok(())
+            }
         }
     }
 

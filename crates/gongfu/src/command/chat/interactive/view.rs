@@ -150,6 +150,7 @@ impl<'t> View<'t> {
     fn block(&mut self, block: &str) -> io::Result<()> {
         self.draw(block)?;
         self.drawn = 0;
+        self.clear()?;
         self.terminal.line("")
     }
 

@@ -11,13 +11,12 @@ fn each_row_has_a_mark() {
         ("ls -l", &["  │ ls -l"]),
         ("a\n\n\tb\n", &["  │ a", "  │", "  │  b"]),
         (
-            "python3 x.py\n\nYou are asked because its safety level is LOW.",
+            "python3 x.py\n\nYou are asked because it is LOW.",
             &[
                 "  │ python3 x.py",
                 "  │",
-                "  │ You are asked becaus",
-                "  │ e its safety level i",
-                "  │ s LOW.",
+                "  │ You are asked because ",
+                "  │ it is LOW.",
             ],
         ),
         (
@@ -26,10 +25,10 @@ fn each_row_has_a_mark() {
         ),
         (
             "功夫功夫功夫功夫功夫功夫",
-            &["  │ 功夫功夫功夫功夫功夫", "  │ 功夫"],
+            &["  │ 功夫功夫功夫功夫功夫功", "  │ 夫"],
         ),
     ] {
-        assert_eq!(quoted(text, Some(24)), wanted, "{text:?}");
+        assert_eq!(quoted(text, Some(26)), wanted, "{text:?}");
     }
 }
 
