@@ -11,7 +11,8 @@ mod step_tool;
 use std::sync::{Arc, OnceLock};
 
 use gongfu_core::account::Actor;
-use gongfu_core::pipeline::{Pipeline, Plan, Problem as Mistake, check};
+use gongfu_core::capability::Origin;
+use gongfu_core::pipeline::{Mistake, Pipeline, Plan, Tool, check};
 use gongfu_hub::agent::{TaskEvents, TaskResult};
 use gongfu_hub::surface::{Operation, operation};
 use gongfu_hub::{Call, Catalog, Problem, ToolError, ToolSpec};
@@ -184,17 +185,28 @@ async fn checked(
     actor: &Actor,
 ) -> Result<Plan, Vec<Mistake>> {
     let profiles = Agent::profiles();
-    let listed = catalog.list(profiles, actor, None).await;
-    let mut tools: Vec<&str> = listed.iter().map(|spec| &*spec.name).collect();
-    tools.extend(step_tool::STEP_TOOLS.iter().map(|tool| tool.name()));
+    let mut specs = catalog.list(profiles, actor, None).await;
     for step in &pipeline.steps {
         // Of other servers' tools not all may be listed.
-        let is_known = tools.contains(&step.tool.as_str());
-        if !is_known && catalog.spec(profiles, actor, &step.tool).is_some() {
-            tools.push(&step.tool);
+        if !specs.iter().any(|spec| *spec.name == step.tool) {
+            specs.extend(catalog.spec(profiles, actor, &step.tool));
         }
     }
+    let own = step_tool::STEP_TOOLS
+        .iter()
+        .map(|tool| Tool::any(tool.name()));
+    let tools: Vec<Tool<'_>> = own.chain(specs.iter().map(|spec| tool(spec))).collect();
     check(pipeline, &tools)
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    let is_closed = spec.input_schema.get("additionalProperties") == Some(&Value::Bool(false));
+    Tool {
+        name: &spec.name,
+        schema: Some(&spec.input_schema),
+        // The gate refuses what the schema doesn't name, except for other servers.
+        is_open: matches!(spec.origin, Origin::Server(_)) && !is_closed,
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod call;
 mod check;
 mod event;
 mod expression;
+mod mistake;
 mod outcome;
 mod path;
 mod plan;
@@ -34,11 +35,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use call::{NotRunning, Ready, StartError, StepError};
-pub use check::{Problem, check};
+pub use check::{Tool, check};
 pub use event::Event;
+pub use mistake::Mistake;
 pub use outcome::{Outcome, Status, TraceEntry};
 pub use plan::Plan;
-pub use reading::{FileKind, Mistake, from_value, read};
+pub use reading::{FileKind, from_value, read};
 pub use run::{ResumeError, Run};
 pub use scope::{Function, Scope, StepIdentity};
 

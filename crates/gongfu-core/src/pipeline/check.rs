@@ -1,34 +1,38 @@
-//! The check of a pipeline before anything runs: all its problems at once, or a plan.
+//! The check of a pipeline before anything runs: all its mistakes at once, or a plan.
 
 use std::collections::BTreeSet;
-use std::fmt;
+
+use serde_json::{Map, Value};
 
 use super::path::Path;
 use super::plan::{Plan, PlannedStep};
 use super::template::{Compiler, EXPRESSION, INPUT, LITERAL};
 use super::{
-    DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
-    MAX_TIMEOUT, Pipeline, Step, bounded,
+    DEFAULT_TIMEOUT, MAX_DEFINITION, MAX_INPUT, MAX_NAME, MAX_RETRIES, MAX_RETRY_DELAY, MAX_STEPS,
+    MAX_TIMEOUT, Mistake, Param, Pipeline, Step, bounded, measured,
 };
 use crate::near;
 use crate::text::clipped;
 
-/// A mistake in a pipeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The step that has it; `None` for the whole.
-    pub step: Option<String>,
-    /// The field that has it, such as `params.data[0]`.
-    pub field: String,
-    /// The message for people: what is wrong and what to do.
-    pub what: String,
+/// A tool that steps can call.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The JSON schema of its arguments; `None` if it takes any.
+    pub schema: Option<&'a Map<String, Value>>,
+    /// True if it may take arguments that its schema doesn't name.
+    pub is_open: bool,
 }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.step {
-            Some(step) => write!(formatter, "step `{step}`, `{}`: {}", self.field, self.what),
-            None => write!(formatter, "`{}`: {}", self.field, self.what),
+impl<'a> Tool<'a> {
+    /// A tool that takes any arguments.
+    pub const fn any(name: &'a str) -> Self {
+        let (schema, is_open) = (None, true);
+        Self {
+            name,
+            schema,
+            is_open,
         }
     }
 }
@@ -36,8 +40,8 @@ impl fmt::Display for Problem {
 /// Checks a pipeline, whose steps can call these tools.
 ///
 /// # Errors
-/// All its problems.
-pub fn check(pipeline: &Pipeline, tools: &[&str]) -> Result<Plan, Vec<Problem>> {
+/// All its mistakes.
+pub fn check(pipeline: &Pipeline, tools: &[Tool<'_>]) -> Result<Plan, Vec<Mistake>> {
     let mut checker = Checker {
         pipeline,
         names: pipeline
@@ -45,7 +49,7 @@ pub fn check(pipeline: &Pipeline, tools: &[&str]) -> Result<Plan, Vec<Problem>> 
             .iter()
             .map(|step| step.name.as_str())
             .collect(),
-        problems: Vec::new(),
+        mistakes: Vec::new(),
     };
     checker.whole();
     let mut steps = Vec::new();
@@ -57,8 +61,8 @@ pub fn check(pipeline: &Pipeline, tools: &[&str]) -> Result<Plan, Vec<Problem>> 
     }
     let edges = checker.edges(&steps);
     let layers = checker.layers(&edges);
-    if !checker.problems.is_empty() {
-        return Err(checker.problems);
+    if !checker.mistakes.is_empty() {
+        return Err(checker.mistakes);
     }
     let mut planned: Vec<PlannedStep> = steps.into_iter().map(|(step, _)| step).collect();
     for at in layers.iter().flatten() {
@@ -91,14 +95,19 @@ fn ancestors(steps: &[PlannedStep], parents: &[usize]) -> Vec<usize> {
 struct Checker<'a> {
     pipeline: &'a Pipeline,
     names: Vec<&'a str>,
-    problems: Vec<Problem>,
+    mistakes: Vec<Mistake>,
 }
 
 impl<'a> Checker<'a> {
-    fn problem(&mut self, step: Option<&Step>, field: impl Into<String>, what: impl Into<String>) {
+    fn mistake(&mut self, step: Option<&Step>, field: impl Into<String>, what: impl Into<String>) {
         let step = step.map(|step| clipped(&step.name, MAX_NAME, '?'));
         let (field, what) = (field.into(), what.into());
-        self.problems.push(Problem { step, field, what });
+        self.mistakes.push(Mistake {
+            line: None,
+            step,
+            field,
+            what,
+        });
     }
 
     fn whole(&mut self) {
@@ -106,16 +115,16 @@ impl<'a> Checker<'a> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !(1..=MAX_NAME).contains(&pipeline.name.len()) || !pipeline.name.bytes().all(is_plain) {
             let what = format!("it must have 1 to {MAX_NAME} letters, digits, `-` or `_`");
-            self.problem(None, "name", what);
+            self.mistake(None, "name", what);
         }
         match pipeline.steps.len() {
-            0 => self.problem(None, "steps", "a pipeline needs a step: add one"),
+            0 => self.mistake(None, "steps", "a pipeline needs a step: add one"),
             1..=MAX_STEPS => {}
             number => {
                 let what = format!(
                     "{number} steps are too many: use at most {MAX_STEPS}, or split the pipeline"
                 );
-                self.problem(None, "steps", what);
+                self.mistake(None, "steps", what);
             }
         }
         let definition = pipeline.definition();
@@ -123,12 +132,21 @@ impl<'a> Checker<'a> {
             let what = format!(
                 "the definition is longer than {MAX_DEFINITION} bytes: pass long values as inputs"
             );
-            self.problem(None, "steps", what);
+            self.mistake(None, "steps", what);
+        }
+        let defaults = pipeline.inputs.iter().flatten();
+        for (name, default) in
+            defaults.filter_map(|(name, input)| Some((name, input.default.as_ref()?)))
+        {
+            if let Err(why) = measured(default, MAX_INPUT) {
+                let place = Path::default().name("inputs").name(name).name("default");
+                self.mistake(None, place.to_string(), format!("it {why}"));
+            }
         }
     }
 
     /// Checks what can be seen in a step alone.
-    fn step(&mut self, step: &'a Step, tools: &[&str]) {
+    fn step(&mut self, step: &'a Step, tools: &[Tool<'_>]) {
         let name = step.name.as_str();
         let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -146,30 +164,22 @@ impl<'a> Checker<'a> {
             let what = format!(
                 "it must have 1 to {MAX_NAME} letters, digits or `_`, and not start with a digit{hint}"
             );
-            self.problem(Some(step), "name", what);
+            self.mistake(Some(step), "name", what);
         } else if [INPUT, EXPRESSION, LITERAL].contains(&name) {
             let what = format!("`{name}:` is reserved in parameters: choose another name");
-            self.problem(Some(step), "name", what);
+            self.mistake(Some(step), "name", what);
         }
         let first = self.pipeline.steps.iter().find(|other| other.name == name);
         if !first.is_some_and(|first| std::ptr::eq(first, step)) {
-            self.problem(
+            self.mistake(
                 Some(step),
                 "name",
                 "another step has this name: rename one of them",
             );
         }
-        if !tools.contains(&step.tool.as_str()) {
-            let tool = clipped(&step.tool, 100, '?');
-            let near = near::nearest_first(&step.tool, tools.iter().copied());
-            let near: Vec<&str> = near.into_iter().take(3).collect();
-            let hint = if near.is_empty() {
-                "there are no tools".to_owned()
-            } else {
-                format!("similar names: `{}`", near.join("`, `"))
-            };
-            let what = format!("there is no tool `{tool}`: {hint}");
-            self.problem(Some(step), "tool", what);
+        match tools.iter().find(|tool| tool.name == step.tool) {
+            Some(tool) => self.arguments(step, tool),
+            None => self.unknown_tool(step, tools),
         }
         let numbers = [
             (
@@ -184,7 +194,57 @@ impl<'a> Checker<'a> {
         for (field, number, least, most) in numbers {
             if !(least..=most).contains(&number) {
                 let what = format!("{number} is out of range: use {least} to {most}");
-                self.problem(Some(step), field, what);
+                self.mistake(Some(step), field, what);
+            }
+        }
+    }
+
+    fn unknown_tool(&mut self, step: &Step, tools: &[Tool<'_>]) {
+        let tool = clipped(&step.tool, 100, '?');
+        let near = near::nearest_first(&step.tool, tools.iter().map(|tool| tool.name));
+        let near: Vec<&str> = near.into_iter().take(3).collect();
+        let hint = if near.is_empty() {
+            "there are no tools".to_owned()
+        } else {
+            format!("similar names: `{}`", near.join("`, `"))
+        };
+        self.mistake(
+            Some(step),
+            "tool",
+            format!("there is no tool `{tool}`: {hint}"),
+        );
+    }
+
+    /// Compares the names of the parameters with those that the tool takes.
+    fn arguments(&mut self, step: &Step, tool: &Tool<'_>) {
+        let Some(schema) = tool.schema else {
+            return;
+        };
+        let known = schema.get("properties").and_then(Value::as_object);
+        let known: Vec<&str> = known
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
+        let is_unknown = |name: &&String| !tool.is_open && !known.contains(&name.as_str());
+        for name in step.params.keys().filter(is_unknown) {
+            let hint = match near::meant(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if known.is_empty() => "it takes none".to_owned(),
+                None => format!("it takes `{}`", known.join("`, `")),
+            };
+            let what = format!("`{}` has no such argument: {hint}", tool.name);
+            let place = Path::default().name("params").name(&clipped(name, 60, '?'));
+            self.mistake(Some(step), place.to_string(), what);
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        for name in required.into_iter().flatten().filter_map(Value::as_str) {
+            if matches!(
+                step.params.get(name),
+                None | Some(Param::Value(Value::Null))
+            ) {
+                let what = format!("`{}` needs the argument `{name}`: add it", tool.name);
+                self.mistake(Some(step), "params", what);
             }
         }
     }
@@ -212,7 +272,7 @@ impl<'a> Checker<'a> {
             transform.and_then(|rule| compiler.transformation(&place("transform"), rule));
         let Compiler { uses, mistakes, .. } = compiler;
         for (place, what) in mistakes {
-            self.problem(Some(step), place.to_string(), what);
+            self.mistake(Some(step), place.to_string(), what);
         }
         let planned = PlannedStep {
             name: step.name.clone(),
@@ -262,7 +322,7 @@ impl<'a> Checker<'a> {
             "there is no step `{}`: {hint}",
             clipped(name, MAX_NAME, '?')
         );
-        self.problem(Some(step), format!("dependsOn[{at}]"), what);
+        self.mistake(Some(step), format!("dependsOn[{at}]"), what);
     }
 
     /// The steps by depth; a cycle is a problem, and its steps are in no layer.
@@ -329,7 +389,7 @@ impl<'a> Checker<'a> {
                 names.join(" waits for ")
             )
         };
-        self.problem(Some(first), "dependsOn", what);
+        self.mistake(Some(first), "dependsOn", what);
     }
 }
 

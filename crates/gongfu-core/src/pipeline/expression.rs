@@ -276,12 +276,5 @@ fn dynamic(value: &impl Serialize) -> Dynamic {
 
 /// Returns true if a JSON value counts as true, by the rule of expressions.
 pub(super) fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-    }
+    dynamic(value).is_true()
 }

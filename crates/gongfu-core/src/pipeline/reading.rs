@@ -1,12 +1,11 @@
 //! Pipelines in files: YAML or JSON, all mistakes at once.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::path::{Path, Segment};
-use super::{ErrorStrategy, Input, MAX_DEFINITION, Param, Pipeline, Rule, Step};
+use super::{ErrorStrategy, Input, MAX_DEFINITION, Mistake, Param, Pipeline, Rule, Step};
 use crate::near;
 use crate::skill::yaml::{self, Kind, Node};
 use crate::text::clipped;
@@ -38,37 +37,18 @@ pub enum FileKind {
     Json,
 }
 
-/// A mistake in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The line, from 1, where it is known.
-    pub line: Option<usize>,
-    /// The field, such as `steps[2].retries`; empty for the whole.
-    pub field: String,
-    /// The message for people: what is wrong and what to do.
-    pub what: String,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(formatter, "line {line}: ")?;
-        }
-        if !self.field.is_empty() {
-            write!(formatter, "`{}`: ", self.field)?;
-        }
-        formatter.write_str(&self.what)
-    }
-}
-
 /// Reads a pipeline from the text of a file. It is not checked yet.
 ///
 /// # Errors
 /// All mistakes of its form.
 pub fn read(text: &str, kind: FileKind) -> Result<Pipeline, Vec<Mistake>> {
     let whole = |line, what: String| {
-        let field = String::new();
-        vec![Mistake { line, field, what }]
+        let mistake = Mistake::default();
+        vec![Mistake {
+            line,
+            what,
+            ..mistake
+        }]
     };
     if text.len() > MAX_DEFINITION {
         let what = format!("the file is longer than {MAX_DEFINITION} bytes");
@@ -82,7 +62,13 @@ pub fn read(text: &str, kind: FileKind) -> Result<Pipeline, Vec<Mistake>> {
             whole(Some(error.line()), format!("it is not JSON: {what}"))
         })?,
         FileKind::Yaml => match &tree {
-            Ok(Some(node)) => node.to_json(),
+            Ok(Some(node)) => match second_document(text, node.span.start) {
+                None => node.to_json(),
+                line => {
+                    let what = "the file has another document here: keep one in each file";
+                    return Err(whole(line, what.to_owned()));
+                }
+            },
             Ok(None) => return Err(whole(None, "the file is empty".to_owned())),
             Err(error) => {
                 let line = line_at(text, error.offset());
@@ -95,7 +81,7 @@ pub fn read(text: &str, kind: FileKind) -> Result<Pipeline, Vec<Mistake>> {
     let tree = tree.ok().flatten();
     let tree = tree.filter(|tree| kind == FileKind::Yaml || tree.to_json() == value);
     if let Some(tree) = &tree {
-        reader.look_for_duplicates(&Path::default(), tree);
+        reader.look_at_tree(&Path::default(), tree);
     }
     let pipeline = reader.pipeline(&value);
     finish(pipeline, reader.mistakes, |place| {
@@ -124,6 +110,7 @@ fn finish(
     }
     let mistakes = mistakes.into_iter().map(|(place, what)| Mistake {
         line: line(&place),
+        step: None,
         field: place.to_string(),
         what,
     });
@@ -134,6 +121,20 @@ fn finish(
 fn line_at(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().iter().take(offset);
     before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The line of the document after the one that starts at a byte.
+fn second_document(text: &str, start: usize) -> Option<usize> {
+    let first = line_at(text, start);
+    let mut is_after = false;
+    let mut lines = (1..).zip(text.lines()).skip(first);
+    let found = lines.find(|(_, line)| {
+        let is_empty = line.trim().is_empty() || line.trim_start().starts_with('#');
+        let word = line.split_whitespace().next().unwrap_or_default();
+        is_after |= line.starts_with("...") && word == "...";
+        line.starts_with("---") && word == "---" || is_after && word != "..." && !is_empty
+    });
+    found.map(|(number, _)| number)
 }
 
 /// The node at a path, or the nearest one above it.
@@ -171,12 +172,23 @@ impl Reader {
         self.mistakes.push((place.clone(), what.into()));
     }
 
-    fn look_for_duplicates(&mut self, place: &Path, node: &Node) {
+    /// Looks for what a value can't tell any more: fields that are set twice, and numbers that are too long for one.
+    fn look_at_tree(&mut self, place: &Path, node: &Node) {
         match &node.kind {
-            Kind::Scalar { .. } => {}
+            Kind::Scalar { text, plain } => {
+                let is_whole = text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || b"+-".contains(&byte));
+                if *plain && is_whole && node.to_json().is_f64() {
+                    self.mistake(
+                        place,
+                        "the number is too long to be exact: put it in quotes",
+                    );
+                }
+            }
             Kind::Sequence(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.look_for_duplicates(&place.index(at), item);
+                    self.look_at_tree(&place.index(at), item);
                 }
             }
             Kind::Mapping(entries) => {
@@ -187,7 +199,7 @@ impl Reader {
                     if !names.insert(name) {
                         self.mistake(&place, "it is set twice: remove one");
                     }
-                    self.look_for_duplicates(&place, value);
+                    self.look_at_tree(&place, value);
                 }
             }
         }

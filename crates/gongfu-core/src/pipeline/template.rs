@@ -119,6 +119,9 @@ impl Compiler<'_> {
 
     fn text(&mut self, place: &Path, text: &str) -> Template {
         let literal = || Template::Literal(Value::String(text.to_owned()));
+        if ![LITERAL, EXPRESSION].contains(&text.split(':').next().unwrap_or_default()) {
+            self.look_for_braces(place, text);
+        }
         let Some((word, rest)) = text.split_once(':') else {
             return literal();
         };
@@ -167,6 +170,27 @@ impl Compiler<'_> {
             let hint = near.map_or_else(String::new, |near| format!(" (`{near}`?)"));
             let what = format!("`inputs` has no `{name}`{hint}: add it there, or correct the name");
             self.mistake(place, what);
+        }
+    }
+
+    /// Notes a text with an expression in braces, as other programs write it.
+    fn look_for_braces(&mut self, place: &Path, text: &str) {
+        let inner = text
+            .split_once("{{")
+            .and_then(|(_, rest)| rest.split_once("}}"));
+        let Some((inner, _)) = inner else {
+            return;
+        };
+        let inner = inner.trim();
+        let variable = inner.split(['.', '[', ' ', '|']).next().unwrap_or_default();
+        if VARIABLES.contains(&variable) || self.names.contains(&variable) {
+            let shown = clipped(inner, 60, '?');
+            self.mistake(
+                place,
+                format!(
+                    "`{{{{ {shown} }}}}` is not computed: write `expr:{shown}` (texts are joined with `~`), or `literal:` before the text"
+                ),
+            );
         }
     }
 

@@ -12,16 +12,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Event, FileKind, Outcome, Pipeline, Plan, Ready, Run, Step, StepError, check, read};
+use super::{
+    Event, FileKind, Outcome, Pipeline, Plan, Ready, Run, Step, StepError, Tool, check, read,
+};
 
 /// The tools that the plans of these tests may call.
-const TOOLS: [&str; 6] = [
-    "tool_a",
-    "tool_b",
-    "tool_c",
-    "bootstrap_knowledge",
-    "enrich_candidate",
-    "refine_bootstrap_candidates",
+const TOOLS: [Tool<'_>; 6] = [
+    Tool::any("tool_a"),
+    Tool::any("tool_b"),
+    Tool::any("tool_c"),
+    Tool::any("bootstrap_knowledge"),
+    Tool::any("enrich_candidate"),
+    Tool::any("refine_bootstrap_candidates"),
 ];
 
 /// A pipeline of these steps.
@@ -34,7 +36,7 @@ fn pipeline(steps: impl IntoIterator<Item = Step>) -> Pipeline {
 }
 
 fn plan(pipeline: &Pipeline) -> Arc<Plan> {
-    let plan = check(pipeline, &[&TOOLS[..], &["load_skill"]].concat());
+    let plan = check(pipeline, &[&TOOLS[..], &[Tool::any("load_skill")]].concat());
     Arc::new(plan.unwrap())
 }
 
@@ -66,6 +68,7 @@ fn drive(
         assert!(!ready.is_empty() || run.is_over(), "nothing to do: {run:?}");
         for call in ready {
             run.finished(&call.step, tool(&call), 5).unwrap();
+            run.wake(&call.step);
             calls.push(call);
         }
     }

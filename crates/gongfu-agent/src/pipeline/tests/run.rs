@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use gongfu_core::pipeline::{Function, Param, Step};
+use gongfu_core::pipeline::{Function, Param, Rule, Step};
 use gongfu_hub::ErrorCode;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::pipeline::PARALLEL;
 
 #[tokio::test]
 async fn outputs_are_data_or_text_and_pass_from_step_to_step() {
@@ -80,6 +81,28 @@ async fn failed_call_is_tried_again_after_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn steps_that_wait_for_another_attempt_keep_no_other_from_starting() {
+    let fixture = fixture();
+    let events = Arc::new(Recorder::default());
+    let waits = |at| {
+        format!(
+            "- {{ name: w{at}, tool: fail, retries: 2, retryDelay: 60000, errorStrategy: continue }}\n"
+        )
+    };
+    let steps: String = (0..4).map(waits).collect();
+    let request = TaskRequest {
+        events: Arc::clone(&events) as _,
+        ..start(&format!("{steps}- {{ name: free, tool: say }}"), json!({}))
+    };
+    assert!(fixture.run(request).await.unwrap().outcome.success);
+    let events = events.events.lock().unwrap();
+    let at = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    let free = at(&|event| matches!(event, Event::StepFinished { .. }));
+    let again = at(&|event| matches!(event, Event::StepStarted { attempt: 2, .. }));
+    assert!(free < again, "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn call_that_never_ends_is_stopped() {
     let fixture = fixture();
     let result = fixture
@@ -101,7 +124,7 @@ async fn refused_call_is_not_tried_again() {
     let steps = "
 - { name: a, tool: refuse, retries: 3, errorStrategy: continue }
 - { name: b, tool: fail, retries: 3, errorStrategy: continue }
-- { name: c, tool: file_read, dependsOn: [b], params: { pth: x }, retries: 3 }
+- { name: c, tool: refuse, dependsOn: [b], params: { a: x }, retries: 3 }
 ";
     let result = fixture.steps(steps).await;
     assert_eq!(trace(&result), ["a Failed 1", "b Failed 3", "c Failed 1"]);
@@ -166,6 +189,11 @@ async fn pipeline_that_is_wrong_leaves_no_run() {
             "step `a`, `tool`: there is no tool `ech`: similar names: `echo`",
         ),
         (
+            "- { name: a, tool: echo, params: { stp: 1 } }",
+            json!({}),
+            "step `a`, `params.stp`: `echo` has no such argument: did you mean `step`?",
+        ),
+        (
             "- { name: a, tool: echo, dependsOn: [a] }",
             json!({}),
             "it depends on itself",
@@ -190,10 +218,18 @@ async fn pipeline_that_is_wrong_leaves_no_run() {
 async fn definition_in_rust_has_functions() {
     let fixture = fixture();
     let twice = Function::new(|scope| Ok(json!(scope.step("a")?["n"].as_i64().map(|n| n * 2))));
+    let sum = Function::new(|scope| {
+        let output = scope.output.ok_or("no output")?;
+        Ok(json!({"sum": output["n"].as_i64().map(|n| n + 1), "of": scope.input["k"]}))
+    });
     let pipeline = Pipeline {
         name: "functions".to_owned(),
         steps: vec![
             Step::new("a", "echo").with("n", 21),
+            Step {
+                transform: Some(Rule::Function(sum)),
+                ..Step::new("c", "echo").with("n", "b:n")
+            },
             Step::new("b", "echo")
                 .after(["a"])
                 .with("n", Param::Function(twice)),
@@ -202,10 +238,11 @@ async fn definition_in_rust_has_functions() {
     };
     let input = TaskInput::Start {
         pipeline: pipeline.clone(),
-        input: Value::Null,
+        input: json!({"k": "v"}),
     };
     let result = fixture.run(TaskRequest::new(input)).await.unwrap();
     assert_eq!(result.outcome.outputs["b"], json!({"n": 42}));
+    assert_eq!(result.outcome.outputs["c"], json!({"sum": 43, "of": "v"}));
     // A function can't be written to a log, so that the caller must pass the pipeline to resume it.
     let error = fixture.run(resume(&result.run)).await.unwrap_err();
     assert!(
@@ -216,4 +253,58 @@ async fn definition_in_rust_has_functions() {
     let request = TaskRequest::new(TaskInput::Resume { run, pipeline });
     let error = fixture.run(request).await.unwrap_err();
     assert!(error.to_string().contains("succeeded already"), "{error}");
+}
+
+/// Numbers that look random, the same in each run (Knuth's linear congruential generator).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn random_graphs_run_in_order_and_at_once() {
+    let mut numbers = Numbers(7);
+    let mut at_once = 0;
+    for _ in 0..200 {
+        let fixture = fixture();
+        let events = Arc::new(Recorder::default());
+        let number = numbers.below(12) + 1;
+        let parents: Vec<Vec<u64>> = (0..number)
+            .map(|at| (0..at).filter(|_| numbers.below(4) == 0).collect())
+            .collect();
+        let steps = parents.iter().enumerate().rev().map(|(at, parents)| {
+            let names: Vec<String> = parents.iter().map(|parent| format!("s{parent}")).collect();
+            format!(
+                "- {{ name: s{at}, tool: echo, dependsOn: [{}] }}\n",
+                names.join(", ")
+            )
+        });
+        let request = TaskRequest {
+            events: Arc::clone(&events) as _,
+            ..start(&steps.collect::<String>(), json!({}))
+        };
+        let result = fixture.run(request).await.unwrap();
+        assert!(result.outcome.success && result.outcome.outputs.len() == parents.len());
+        let mut ended = Vec::new();
+        for event in events.events.lock().unwrap().iter() {
+            match event {
+                Event::StepStarted { step, .. } => {
+                    let at: usize = step[1..].parse().unwrap();
+                    let waits = |parent: &u64| ended.contains(&format!("s{parent}"));
+                    assert!(parents[at].iter().all(waits), "{step} of {parents:?}");
+                }
+                Event::StepFinished { step, .. } => ended.push(step.clone()),
+                _ => {}
+            }
+        }
+        at_once = fixture.running.1.load(Ordering::SeqCst).max(at_once);
+    }
+    assert!((2..=PARALLEL).contains(&at_once), "{at_once}");
 }

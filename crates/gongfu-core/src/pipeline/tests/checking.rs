@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::{Input, MAX_DEFINITION, MAX_STEPS, Pipeline, Rule, Step};
-use super::{TOOLS, check, pipeline, plan_of, problems};
+use super::{TOOLS, Tool, check, pipeline, plan_of, problems};
 
 #[test]
 fn all_problems_are_named_at_once() {
@@ -118,7 +118,12 @@ fn unknown_names_in_values_are_found() {
             .with("a", "bootstrp:ids")
             .with("b", "expr:steps.bootstrapp.ids")
             .with("c", "expr:bootstrap.ids")
-            .with("d", "input:limitt"),
+            .with("d", "input:limitt")
+            .with("e", "expr:input.limitt")
+            .with("f", "{{ steps.bootstrap.v }}")
+            .with("g", "to {{input.limit}}")
+            .with("h", "literal:{{ input.limit }}")
+            .with("i", "{{ other }} {{"),
     ]);
     broken.inputs = Some([("limit".to_owned(), Input::default())].into());
     assert_eq!(
@@ -126,7 +131,10 @@ fn unknown_names_in_values_are_found() {
         "step `b`, `params.a`: `bootstrp:ids` looks like a reference, but there is no step `bootstrp`: write `bootstrap:ids`, or `literal:bootstrp:ids` for the text\n\
          step `b`, `params.b`: there is no step `bootstrapp`: did you mean `steps.bootstrap`?\n\
          step `b`, `params.c`: there is no variable `bootstrap`: write `steps.bootstrap`\n\
-         step `b`, `params.d`: `inputs` has no `limitt` (`limit`?): add it there, or correct the name"
+         step `b`, `params.d`: `inputs` has no `limitt` (`limit`?): add it there, or correct the name\n\
+         step `b`, `params.e`: `inputs` has no `limitt` (`limit`?): add it there, or correct the name\n\
+         step `b`, `params.f`: `{{ steps.bootstrap.v }}` is not computed: write `expr:steps.bootstrap.v` (texts are joined with `~`), or `literal:` before the text\n\
+         step `b`, `params.g`: `{{ input.limit }}` is not computed: write `expr:input.limit` (texts are joined with `~`), or `literal:` before the text"
     );
 }
 
@@ -141,10 +149,51 @@ fn size_is_limited() {
     for _ in 0..100 {
         deep = json!([deep]);
     }
+    let mut of_inputs = pipeline([Step::new("a", "tool_a")]);
+    let default = Input {
+        default: Some(deep.clone()),
+        ..Input::default()
+    };
+    of_inputs.inputs = Some([("x".to_owned(), default)].into());
+    assert_eq!(
+        problems(&of_inputs),
+        "`inputs.x.default`: it is nested deeper than 64 levels"
+    );
     let found = problems(&pipeline([Step::new("a", "tool_a").with("p", deep)]));
     assert!(found.contains("nested deeper than 64 levels"), "{found}");
     let found = check(&pipeline([Step::new("a", "x")]), &[]).unwrap_err();
     assert_eq!(found[0].what, "there is no tool `x`: there are no tools");
     let most = (0..MAX_STEPS).map(|at| Step::new(format!("s{at}"), "tool_a"));
     assert!(check(&pipeline(most), &TOOLS).is_ok());
+}
+
+#[test]
+fn arguments_are_those_of_the_tool() {
+    let schema = json!({"properties": {"query": {}, "limit": {}}, "required": ["query"]});
+    let tool = Tool {
+        name: "find",
+        schema: schema.as_object(),
+        is_open: false,
+    };
+    let step = |name: &str| Step::new(name, "find");
+    let steps = pipeline([
+        step("a").with("query", 1),
+        step("b").with("query", "input:").with("limit", json!(null)),
+        step("c").with("qquery", 1).with("zzz", 1),
+        step("d").with("query", json!(null)),
+    ]);
+    let found = check(&steps, &[tool]).unwrap_err();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "step `c`, `params.qquery`: `find` has no such argument: did you mean `query`?",
+            "step `c`, `params.zzz`: `find` has no such argument: it takes `query`, `limit`",
+            "step `c`, `params`: `find` needs the argument `query`: add it",
+            "step `d`, `params`: `find` needs the argument `query`: add it",
+        ]
+    );
+    let is_open = true;
+    let found = check(&steps, &[Tool { is_open, ..tool }]).unwrap_err();
+    assert_eq!(found.len(), 2, "{found:?}");
 }

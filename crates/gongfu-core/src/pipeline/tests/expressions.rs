@@ -86,7 +86,7 @@ fn expression_that_is_wrong_says_why() {
         ("input.missing.more", "undefined value"),
         ("steps.hidden.x", "undefined value"),
         ("range(3)", "calls no functions"),
-        ("input | uper", "no filter `uper`: did you mean `upper`?"),
+        ("input | toupper", "there is no filter `toupper`: "),
         ("input.n is od", "no test `od`: did you mean `odd`?"),
         ("[1] * 3", "take numbers: write `(…) | int`"),
         (

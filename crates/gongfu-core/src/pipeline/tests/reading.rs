@@ -216,3 +216,30 @@ fn schema_has_the_fields_defaults_and_limits() {
         );
     }
 }
+
+#[test]
+fn what_a_file_says_is_neither_dropped_nor_rounded() {
+    let good = "name: p\nsteps: [{name: a, tool: t, params: {x: '---'}}]\n# end\n";
+    let mistakes = |text: &str| {
+        let read = read(text, FileKind::Yaml);
+        let lines = read.map_err(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        lines.map(drop)
+    };
+    assert_eq!(mistakes(&format!("---\n{good}...\n# no more\n\n")), Ok(()));
+    for (marker, line) in [
+        ("---\nname: q\n", 4),
+        ("--- {name: q}", 4),
+        ("...\n\nname: q", 6),
+    ] {
+        let wanted =
+            format!("line {line}: the file has another document here: keep one in each file");
+        assert_eq!(mistakes(&format!("{good}{marker}")), Err(vec![wanted]));
+    }
+    let long = good.replace(
+        "'---'",
+        "[12345678901234567890123, '9999999999999999999', 1e3, 1.10]",
+    );
+    let wanted =
+        "line 2: `steps[0].params.x[0]`: the number is too long to be exact: put it in quotes";
+    assert_eq!(mistakes(&long), Err(vec![wanted.to_owned()]));
+}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::{
-    DEFAULT_TIMEOUT, ErrorStrategy, MAX_OUTPUT, Ready, Rule, Run, Status, Step, StepError,
+    DEFAULT_TIMEOUT, ErrorStrategy, Event, MAX_DEPTH, MAX_OUTPUT, MAX_OUTPUTS, Ready, Rule, Run,
+    Status, Step, StepError,
 };
 use super::{drive, echo, pipeline, plan, plan_of};
 
@@ -43,7 +44,7 @@ fn layer_runs_at_once_up_to_the_limit_and_waits_for_the_one_before() {
 }
 
 #[test]
-fn step_is_tried_again_after_its_delay_as_often_as_it_says() {
+fn step_is_tried_again_as_often_as_it_says() {
     let step = Step {
         retries: 3,
         retry_delay: 250,
@@ -61,17 +62,9 @@ fn step_is_tried_again_after_its_delay_as_often_as_it_says() {
     });
     let seen: Vec<_> = calls
         .iter()
-        .map(|call| (call.attempt, call.delay_ms, call.timeout_ms))
+        .map(|call| (call.attempt, call.timeout_ms))
         .collect();
-    assert_eq!(
-        seen,
-        [
-            (1, 0, 900),
-            (2, 250, 900),
-            (3, 250, 900),
-            (1, 0, DEFAULT_TIMEOUT)
-        ]
-    );
+    assert_eq!(seen, [(1, 900), (2, 900), (3, 900), (1, DEFAULT_TIMEOUT)]);
     assert!(outcome.success);
     assert_eq!(
         (outcome.trace[0].attempt, outcome.trace[0].duration_ms),
@@ -352,5 +345,89 @@ fn inputs_are_checked_and_have_defaults() {
     assert_eq!(
         start(json!([1])).unwrap_err(),
         "the input must be an object"
+    );
+}
+
+#[test]
+fn step_that_waits_for_another_attempt_leaves_its_place_to_others() {
+    let waits = |name: &str| Step {
+        retries: 2,
+        retry_delay: 250,
+        ..Step::new(name, "tool_a")
+    };
+    let plan = plan_of([waits("a"), waits("b"), Step::new("c", "tool_a")]);
+    let mut run = Run::start(plan, json!({}), "r").unwrap();
+    assert_eq!(names(&run.next(2)), ["a", "b"]);
+    assert_eq!(run.finished("a", broken("no"), 1), Ok(Some(250)));
+    assert_eq!(names(&run.next(2)), ["c"]);
+    run.take_events();
+    assert_eq!(run.finished("b", broken("no"), 1), Ok(Some(250)));
+    assert!(run.next(2).is_empty() && !run.is_over());
+    run.wake("a");
+    // Neither runs, and neither is woken twice.
+    run.wake("c");
+    run.wake("zzz");
+    assert_eq!(names(&run.next(2)), ["a"]);
+    // The attempt begins after the wait.
+    let started = Event::StepStarted {
+        step: "a".to_owned(),
+        attempt: 2,
+    };
+    assert_eq!(run.take_events().last(), Some(&started));
+    run.finished("c", Ok(json!(1)), 1).unwrap();
+    run.finished("a", broken("no"), 1).unwrap();
+    assert!(run.is_over());
+    let ends: Vec<_> = run
+        .outcome(0)
+        .trace
+        .into_iter()
+        .map(|step| step.attempt)
+        .collect();
+    assert_eq!(ends, [2, 1, 1]);
+}
+
+#[test]
+fn outputs_of_a_run_are_bounded_together() {
+    let long = "x".repeat(MAX_OUTPUT - 2);
+    let fits = MAX_OUTPUTS / MAX_OUTPUT;
+    let steps = |number| (0..number).map(|at| Step::new(format!("s{at}"), "tool_a"));
+    let (outcome, ..) = drive(&plan_of(steps(fits)), json!({}), |_| Ok(json!(long)));
+    assert!(outcome.success);
+    let (outcome, ..) = drive(&plan_of(steps(fits + 1)), json!({}), |_| Ok(json!(long)));
+    let error = outcome.error.unwrap();
+    let wanted = "the outputs of this run are larger than 8 MiB: select what is needed";
+    assert!(error.contains(wanted), "{error}");
+}
+
+#[test]
+fn value_that_no_log_can_hold_is_refused() {
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let plan = plan_of([
+        Step::new("a", "tool_a").with("p", "input:a"),
+        Step::new("b", "tool_a").with("p", json!(["a:"])),
+    ]);
+    let (outcome, ..) = drive(&plan, json!({ "a": nested(MAX_DEPTH - 1) }), |call| {
+        Ok(call.params["p"].clone())
+    });
+    assert!(outcome.success, "{outcome:?}");
+    let input = || json!({ "a": 1 });
+    let (outcome, ..) = drive(&plan, input(), |_| Ok(nested(MAX_DEPTH)));
+    let error = outcome.error.unwrap();
+    assert!(
+        error.contains("`params.p` is nested deeper than 64 levels"),
+        "{error}"
+    );
+    let (outcome, _, events) = drive(&plan, input(), |_| Ok(nested(MAX_DEPTH + 1)));
+    let error = outcome.error.unwrap();
+    assert!(
+        error.contains("the output is nested deeper than 64 levels"),
+        "{error}"
+    );
+    let log = serde_json::to_string(&events).unwrap();
+    assert!(serde_json::from_str::<Vec<Event>>(&log).is_ok());
+    let error = Run::start(plan, json!({ "a": nested(MAX_DEPTH) }), "r").unwrap_err();
+    assert!(
+        error.to_string().contains("the input is nested deeper"),
+        "{error}"
     );
 }

@@ -380,7 +380,7 @@ fn person_is_asked_about_the_tool_itself() {
     let Problem::ApprovalWaiting { id, question, .. } = &error.problem else {
         panic!("{error}")
     };
-    let question = &question.as_ref().unwrap().text;
+    let question = &question.as_ref().unwrap().text();
     assert!(question.contains("mcp.github.delete_repo"), "{question}");
     assert!(!question.contains("tool_call"), "{question}");
     let answer = ApprovalAnswer {

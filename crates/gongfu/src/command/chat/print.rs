@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gongfu_agent::{MAX_PROMPT, SessionShow};
 use gongfu_core::account::Actor;
+use gongfu_core::agent::block;
 use gongfu_hub::ToolError;
 use gongfu_hub::agent::{AgentEvents, CallEvents, ChatInput, ChatRequest, ChatResult, TurnEvent};
 use serde_json::json;
@@ -133,9 +134,7 @@ fn joined(prompt: &str, text: &str) -> String {
     if text.is_empty() {
         return prompt.to_owned();
     }
-    let runs = text.split(|letter| letter != '`').map(str::len);
-    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
-    format!("{prompt}\n\n{fence}\n{text}\n{fence}")
+    format!("{prompt}\n\n{}", block("", text))
 }
 
 /// The id of the session of this folder with the latest turn.

@@ -68,13 +68,7 @@ pub(super) fn all(parts: &Parts, home: &Path) -> Vec<PipelineFile> {
 pub(super) fn find(word: &str, parts: &Parts, home: &Path) -> Result<PipelineFile, Failure> {
     let path = Path::new(word);
     if word.contains(['/', '\\']) || kind_of(path).is_some() {
-        return open(path).map_err(|why| {
-            Failure::new(
-                "FILE_NOT_FOUND",
-                format!("can't read {word}: {why}"),
-                "check the path",
-            )
-        });
+        return open(path);
     }
     let mut all = all(parts, home);
     if let Some(at) = all.iter().position(|file| file.name == word) {
@@ -114,19 +108,33 @@ fn in_folder(folder: &Path) -> Vec<PipelineFile> {
     files.collect()
 }
 
-fn open(path: &Path) -> Result<PipelineFile, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("it is not a file".to_owned());
+fn open(path: &Path) -> Result<PipelineFile, Failure> {
+    let place = path.display();
+    let unreadable = |why: std::io::Error| {
+        let message = format!("can't read {place}: {why}");
+        Failure::new("FILE_NOT_FOUND", message, "check the path")
+    };
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(unreadable(std::io::Error::other("it is not a file")));
     }
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
     // One more than is allowed, so that the reader says what is wrong.
     let limit = u64::try_from(MAX_DEFINITION)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
-    let taken = file.take(limit).read_to_string(&mut text);
-    taken.map_err(|error| error.to_string())?;
+    file.take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    let text = if bytes.len() > MAX_DEFINITION {
+        // It may end within a character.
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        String::from_utf8(bytes).map_err(|_| {
+            let message = format!("{place} is not UTF-8");
+            Failure::new("PIPELINE_INVALID", message, "save the file as UTF-8")
+        })?
+    };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(PipelineFile {
         name: name.into_owned(),
@@ -134,4 +142,26 @@ fn open(path: &Path) -> Result<PipelineFile, String> {
         text,
         kind: kind_of(path).unwrap_or(FileKind::Yaml),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_DEFINITION, open};
+
+    #[test]
+    fn file_in_another_encoding_is_named_as_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.yaml");
+        for bytes in [&b"\xff\xfen\0a\0"[..], b"name: caf\xe9"] {
+            std::fs::write(&path, bytes).unwrap();
+            let failure = open(&path).err().unwrap();
+            assert_eq!(failure.code, "PIPELINE_INVALID");
+            assert!(failure.message.ends_with("is not UTF-8"), "{failure}");
+        }
+        std::fs::write(&path, "é".repeat(MAX_DEFINITION)).unwrap();
+        let mistakes = open(&path).ok().unwrap().pipeline().unwrap_err();
+        assert!(mistakes[0].what.contains("longer than"), "{mistakes:?}");
+        let failure = open(&folder.path().join("b.yaml")).err().unwrap();
+        assert_eq!(failure.code, "FILE_NOT_FOUND");
+    }
 }

@@ -98,7 +98,10 @@ fn parsed(inputs: &[String]) -> Result<Map<String, Value>, Failure> {
         let Some((key, value)) = pair else {
             return Err(wrong(format!("`{input}` is not a KEY=VALUE pair")));
         };
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        // A number that isn't printed back as it was written is a text, such as a version or a long id.
+        let read = serde_json::from_str(value).ok();
+        let read = read.filter(|read: &Value| !read.is_number() || read.to_string() == value);
+        let value = read.unwrap_or_else(|| Value::String(value.to_owned()));
         parsed.insert(key.to_owned(), value);
     }
     Ok(parsed)
@@ -218,9 +221,12 @@ mod tests {
             "{\"e\":null,\"a\":2}",
             "f=",
             "g=h=i",
+            "ver=1.10",
+            "id=12345678901234567890123",
+            "n=-1.5",
         ];
         let parsed_all = parsed(&inputs.map(str::to_owned)).unwrap();
-        let wanted = json!({"a": 2, "b": "x y", "c": {"d": [2]}, "e": null, "f": "", "g": "h=i"});
+        let wanted = json!({"a": 2, "b": "x y", "c": {"d": [2]}, "e": null, "f": "", "g": "h=i", "ver": "1.10", "id": "12345678901234567890123", "n": -1.5});
         assert_eq!(json!(parsed_all), wanted);
         for wrong in ["a", "=1", "{a"] {
             assert!(parsed(&[wrong.to_owned()]).is_err(), "{wrong}");

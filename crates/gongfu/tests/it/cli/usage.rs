@@ -1,4 +1,4 @@
-//! What `gongfu skill stats` and `gongfu skill search --explain` say of a skill that was searched, loaded and run.
+//! `gongfu skill stats` and `gongfu skill search --explain`, after a skill was searched, loaded and run.
 
 use gongfu_testing::json::at;
 use serde_json::json;
@@ -36,8 +36,8 @@ fn stats_and_explanations_tell_what_was_used() {
     let explained = fixture.only(explain).good().text();
     assert!(
         explained.contains("weather: name, description, passage")
-            && explained.contains("outside: nowhere here")
-            && explained.contains("loaded 1, run 2, 1 of them well"),
+            && explained.contains("outside: not found")
+            && explained.contains("loaded 1×, run 2× (1 succeeded)"),
         "{explained}"
     );
     let explained = fixture
