@@ -1,4 +1,4 @@
-//! Expressions: those of MiniJinja, such as `steps.scan.count > 0 and input.force is not defined`.
+//! Expressions: those of minijinja, such as `steps.scan.count > 0 and input.force is not defined`.
 //!
 //! They have the filters and tests that [`syntax`] lists, and no statements. Time and memory of each evaluation are
 //! bounded three times: by the syntax, by the size of the values that it names, and by fuel.

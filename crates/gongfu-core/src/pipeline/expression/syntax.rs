@@ -1,6 +1,6 @@
 //! The syntax that expressions may have: what is listed here, and nothing that repeats a list.
 //!
-//! MiniJinja repeats lists lazily, and its fuel counts neither the comparison of what is inside a list nor its way to
+//! The engine repeats lists lazily, and its fuel counts neither the comparison of what is inside a list nor its way to
 //! text. So no value may be larger than the values and the text that it is made of: `*` takes numbers alone, a filter
 //! that hands its arguments to each item has literals alone, and nothing is called. Then the work of an evaluation is at
 //! most the size of the values that it names, times the number of its operations.

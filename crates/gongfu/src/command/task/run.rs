@@ -100,7 +100,10 @@ fn parsed(inputs: &[String]) -> Result<Map<String, Value>, Failure> {
         };
         // A number that isn't printed back as it was written is a text, such as a version or a long id.
         let read = serde_json::from_str(value).ok();
-        let read = read.filter(|read: &Value| !read.is_number() || read.to_string() == value);
+        let read = read.filter(|read: &Value| {
+            let shown = read.to_string();
+            !read.is_number() || shown == value
+        });
         let value = read.unwrap_or_else(|| Value::String(value.to_owned()));
         parsed.insert(key.to_owned(), value);
     }
