@@ -333,7 +333,7 @@ async fn tells_refusals_apart() {
 #[tokio::test]
 async fn says_what_to_do_about_a_refusal() {
     let quota = json!({"error": {"message": "no credit", "code": "insufficient_quota"}});
-    let in_stream = vec![head(), events(&[quota.clone()])];
+    let in_stream = vec![head(), events(std::slice::from_ref(&quota))];
     let quota = status("429 Too Many", "", &quota.to_string());
     for script in [quota, in_stream] {
         let (kind, attempts, message) = fails(script).await;

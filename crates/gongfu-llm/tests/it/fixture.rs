@@ -206,7 +206,7 @@ impl ModelEvents for Notes {
     fn retry(&self, retry: &ModelRetry<'_>) {
         let mut line = format!("retry {} after {:?}", retry.attempt, retry.error.kind);
         if retry.wait_ms > 100 {
-            line.push_str(&format!(", in {} ms", retry.wait_ms));
+            line = format!("{line}, in {} ms", retry.wait_ms);
         }
         self.0.lock().unwrap().push(line);
     }

@@ -156,7 +156,8 @@ impl Walk<'_> {
         let is_of_kind = match (&setting.kind, value.get_ref()) {
             (Kind::Truth, DeValue::Boolean(_))
             | (Kind::Number(_), DeValue::Integer(_))
-            | (Kind::Text | Kind::Choice(_), DeValue::String(_)) => true,
+            | (Kind::Text | Kind::Choice(_), DeValue::String(_))
+            | (Kind::Prices, DeValue::Table(_)) => true,
             (Kind::List, value) => is_list(value),
             (Kind::Table, DeValue::Table(items)) => {
                 let mut values = items.values();
@@ -166,7 +167,6 @@ impl Walk<'_> {
                 let mut values = items.values();
                 values.all(|value| is_list(value.get_ref()))
             }
-            (Kind::Prices, DeValue::Table(_)) => true,
             _ => false,
         };
         if !is_of_kind {
