@@ -70,7 +70,13 @@ impl Agent {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, ToolError> {
         self.models.model(name).map_err(|error| {
             let model = name.unwrap_or_default().to_owned();
-            Problem::Model { model, error }.error()
+            let session = None;
+            Problem::Model {
+                model,
+                error,
+                session,
+            }
+            .error()
         })
     }
 

@@ -132,6 +132,11 @@ impl Store {
         &self.id
     }
 
+    /// The id of the session, if it is kept.
+    pub(crate) fn kept_id(&self) -> Option<&str> {
+        self.log.as_ref().map(Log::id)
+    }
+
     /// Brings the record of the session up to date; answers it.
     pub(crate) async fn note_state(&self) -> Result<SessionInfo, ToolError> {
         let session = &self.session;

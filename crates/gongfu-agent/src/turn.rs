@@ -103,8 +103,12 @@ impl Turn<'_> {
                     self.events.event(TurnEvent::Compacted);
                     return Ok(());
                 }
-                let model = self.model.name().to_owned();
-                Err(Problem::Model { model, error }.error())
+                let problem = Problem::Model {
+                    model: self.model.name().to_owned(),
+                    error,
+                    session: self.store.kept_id().map(str::to_owned),
+                };
+                Err(problem.error())
             }
         }
     }

@@ -35,7 +35,7 @@ macro_rules! problems {
             /// A run reached a limit, which decides the code.
             RunEnded { reason: Reason, why: String, said: String },
             /// The model didn't answer, for a reason that decides the code.
-            Model { model: String, error: ModelError },
+            Model { model: String, error: ModelError, session: Option<String> },
         }
 
         impl Problem {
@@ -180,7 +180,10 @@ impl Problem {
                 "package": failure.package.as_deref().map(clipped),
             }),
             Self::ScopeMissing { scope, .. } => json!({ "scope": scope }),
-            Self::Model { error, .. } => json!({ "kind": error.kind }),
+            Self::Model { error, session, .. } => match session {
+                Some(session) => json!({ "kind": error.kind, "session": session }),
+                None => json!({ "kind": error.kind }),
+            },
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
         };

@@ -2,8 +2,12 @@
 
 use gongfu_core::port::{ModelError, ModelErrorKind};
 
-/// The message and the hint.
-pub(super) fn model_text(model: &str, error: &ModelError) -> (String, String) {
+/// The message and the hint; `session` is that of the turn that waits, if it is kept.
+pub(super) fn model_text(
+    model: &str,
+    error: &ModelError,
+    session: Option<&str>,
+) -> (String, String) {
     let ModelError {
         kind,
         message,
@@ -12,6 +16,12 @@ pub(super) fn model_text(model: &str, error: &ModelError) -> (String, String) {
     let attempts = match attempts {
         0 | 1 => String::new(),
         more => format!(" (after {more} attempts)"),
+    };
+    let again = match session {
+        Some(id) => format!(
+            "`resume` the session {id}: what was done is kept (gongfu chat --session {id} --resume)"
+        ),
+        None => "send the request again".to_owned(),
     };
     let hint = match kind {
         ModelErrorKind::NotConfigured => {
@@ -27,11 +37,11 @@ pub(super) fn model_text(model: &str, error: &ModelError) -> (String, String) {
         ModelErrorKind::TooLong => {
             "lower `agent.context_tokens` in the settings, so that the conversation is summarised earlier"
         }
-        ModelErrorKind::RateLimited => "wait, then resume the session: what was done is kept",
+        ModelErrorKind::RateLimited => &format!("wait, then {again}"),
         ModelErrorKind::Unavailable
         | ModelErrorKind::Stalled
         | ModelErrorKind::Incomplete
-        | ModelErrorKind::Malformed => "resume the session: what was done is kept",
+        | ModelErrorKind::Malformed => &again,
         ModelErrorKind::TooLarge => "ask for less at a time",
     };
     let message = match kind {

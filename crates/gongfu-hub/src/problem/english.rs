@@ -379,7 +379,11 @@ impl Problem {
                     format!("output so far:\n{said}")
                 },
             ),
-            Self::Model { model, error } => super::agent::model_text(model, error),
+            Self::Model {
+                model,
+                error,
+                session,
+            } => super::agent::model_text(model, error, session.as_deref()),
             Self::BudgetUsedUp { reason } => (
                 reason.clone(),
                 "raise the limit in the settings, or start a new session".to_owned(),

@@ -56,8 +56,12 @@ impl TurnWork {
         {
             let why = format!("`{model}` is not a model of this server: GET /v1/models lists them");
             let error = ModelError::new(ModelErrorKind::NotConfigured, why);
-            let model = model.clone();
-            return Err(gongfu_hub::Problem::Model { model, error }.error().into());
+            let problem = gongfu_hub::Problem::Model {
+                model: model.clone(),
+                error,
+                session: None,
+            };
+            return Err(problem.error().into());
         }
         Ok(Self::start(context, |events, cancel| async move {
             let request = ChatRequest {

@@ -26,6 +26,8 @@ pub(super) struct Chunks {
     has_usage: bool,
     text: StreamText,
     has_begun: bool,
+    /// The session, until a chunk named it.
+    session: Option<String>,
     is_over: bool,
 }
 
@@ -37,6 +39,7 @@ impl Chunks {
             has_usage,
             text: StreamText::default(),
             has_begun: false,
+            session: None,
             is_over: false,
         }
     }
@@ -65,7 +68,11 @@ impl Chunks {
 
     fn chunks(&mut self, turn_event: &TurnEvent) -> String {
         let text = match turn_event {
-            TurnEvent::Session(_) | TurnEvent::Compacted => return String::new(),
+            TurnEvent::Session(id) => {
+                self.session = Some(id.clone()).filter(|_| self.head.is_kept);
+                return String::new();
+            }
+            TurnEvent::Compacted => return String::new(),
             TurnEvent::Text(piece) => self.text.push(piece),
             TurnEvent::Answered => self.text.end_answer(),
             TurnEvent::Retry { .. } => self.text.retry(),
@@ -104,8 +111,16 @@ impl Chunks {
         self.chunk(json!({ "content": text }), None, None)
     }
 
-    /// A chunk; the first one says who speaks.
+    /// A chunk; the first one says who speaks, and names the session.
     fn chunk(&mut self, mut delta: Value, reason: Option<&str>, report: Option<Value>) -> String {
+        let mut report = report;
+        // Early: a stream that breaks off has no last chunk.
+        if let Some(session) = self.session.take() {
+            let report = report.get_or_insert_with(|| json!({}));
+            if let Some(report) = report.as_object_mut() {
+                report.insert("session".to_owned(), Value::String(session));
+            }
+        }
         if !self.has_begun
             && let Some(delta) = delta.as_object_mut()
         {

@@ -41,6 +41,9 @@ struct ErrorObject {
     /// The kind of failure of a model, such as `rate_limited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
+    /// The session that can be resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
 }
 
 impl ErrorBody {
@@ -48,7 +51,9 @@ impl ErrorBody {
     pub(super) fn of(problem: &Problem) -> Self {
         let Words { code, detail, hint } = problem.words();
         let mut body = Self::new(problem.status(), code, &detail, hint.as_deref());
-        body.error.kind = kind_in(&problem.more());
+        let more = problem.more();
+        body.error.kind = text_in(&more, "kind");
+        body.error.session = text_in(&more, "session");
         body
     }
 
@@ -61,14 +66,15 @@ impl ErrorBody {
                 param: None,
                 code: code.to_owned(),
                 kind: None,
+                session: None,
             },
         }
     }
 }
 
-/// The kind of failure of a model in a problem document.
-fn kind_in(document: &Map<String, Value>) -> Option<String> {
-    document.get("kind")?.as_str().map(str::to_owned)
+/// A member of a problem document.
+fn text_in(document: &Map<String, Value>, name: &str) -> Option<String> {
+    document.get(name)?.as_str().map(str::to_owned)
 }
 
 /// The type of a refusal.
@@ -119,7 +125,9 @@ pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
     parts.status = StatusCode::from_u16(status).unwrap_or(parts.status);
     let mut error = ErrorBody::new(parts.status, code, detail, text("hint"));
     error.error.param = param.map(str::to_owned);
-    error.error.kind = document.as_object().and_then(kind_in);
+    let member = |name| text_in(document.as_object()?, name);
+    error.error.kind = member("kind");
+    error.error.session = member("session");
     let json = HeaderValue::from_static("application/json");
     parts.headers.insert(CONTENT_TYPE, json);
     parts.headers.remove(CONTENT_LENGTH);

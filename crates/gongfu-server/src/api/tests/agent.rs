@@ -114,7 +114,12 @@ impl ChatAgent for FakeAgent {
             if request.model.as_deref() == Some("no/such") {
                 let error = ModelError::new(ModelErrorKind::NotConfigured, "no provider `no`");
                 let model = "no/such".to_owned();
-                return Err(Problem::Model { model, error }.error());
+                return Err(Problem::Model {
+                    model,
+                    error,
+                    session: Some(id),
+                }
+                .error());
             }
             events.event(TurnEvent::Session(id.clone()));
             let mut calls = Vec::new();
@@ -142,7 +147,12 @@ impl ChatAgent for FakeAgent {
                     Step::Fail(kind) => {
                         let error = ModelError::new(kind, "it ended");
                         let model = "fake/one".to_owned();
-                        return Err(Problem::Model { model, error }.error());
+                        return Err(Problem::Model {
+                            model,
+                            error,
+                            session: Some(id),
+                        }
+                        .error());
                     }
                     Step::Reply(reply, end) => {
                         return Ok(ChatResult {
