@@ -381,10 +381,10 @@ def crash(world: World) -> None:
 def errors(world: World) -> None:
     world.answers(Turn("Here.", faults=["401", "401", "none"]), Turn("And here."))
     chat = world.chat()
-    chat.says("one", r"^/retry asks again")
+    chat.says("one", r"^/model NAME and /retry ask another model")
     chat.sees(r"^error\[")
     # Another prompt ends the open turn.
-    chat.says("two", r"(?s)^> two$.*^/retry asks again")
+    chat.says("two", r"(?s)^> two$.*^/model NAME and /retry ask another model")
     chat.says("/retry", r"^Here\.$")
     chat.says("/retry", r"^the last turn is finished$")
     chat.says("/skill x", r"^error: there is no command `/skill`$\n^  hint: did you mean /skills\?$")
@@ -407,6 +407,25 @@ def errors(world: World) -> None:
     chat.sees(r"^> ?\Z")
     os.kill(chat.process.pid, signal.SIGTERM)
     chat.ends(143)
+
+
+def quit_by_key(world: World) -> None:
+    # Lines that arrive at once are prompts, one after the other.
+    world.answers(Turn("First ⚠\ufe0f می\u200cخواهم."), Turn("Second.", calls=[RUN]), Turn("Third.", faults=["stall"]))
+    world.settings(ASKING)
+    chat = world.chat()
+    chat.sees(r"^> ?\Z")
+    chat.types("one\rtwo\r")
+    chat.sees(r"^allow it\? ?\Z")
+    wants("First ⚠\ufe0f می\u200cخواهم.".encode() in chat.raw, "an emoji isn't what it was")
+    # One answer is for one question: what came with it is no answer to the next one.
+    chat.types("what\ro\r")
+    chat.sees(r"^answer with one of o, s, a, n, never$\n^allow it\? ?\Z")
+    wants(world.notes() == 0, "it ran before the answer")
+    chat.types("o\r")
+    chat.sees(r"^. thinking · \d+ s · Ctrl-C stops$")
+    chat.types("\x1c")
+    chat.ends(131)
 
 
 def terminated(world: World) -> None:
@@ -445,7 +464,7 @@ def plain(world: World) -> None:
     wants(b"\x1b[1m" not in answer and b"\x1b[3" not in answer, "it is painted")
 
 
-CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, elicitation, interrupt, interrupted_call, crash, errors, terminated, without_model, hostile, plain]
+CASES: list[Callable[[World], None]] = [calls, action_blocks, approval, elicitation, interrupt, interrupted_call, crash, errors, quit_by_key, terminated, without_model, hostile, plain]
 
 
 def planted(world: World) -> None:

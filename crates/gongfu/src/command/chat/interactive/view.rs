@@ -20,6 +20,8 @@ const NOTICED: Duration = Duration::from_secs(1);
 const MAX_RESULTS: usize = 64;
 /// The columns of a call that are kept.
 const MAX_LINE: usize = 400;
+/// The columns for what runs, without which the line doesn't say for how long.
+const NARROW: usize = 12;
 const WHEEL: [char; 4] = ['◐', '◓', '◑', '◒'];
 
 /// A call that runs.
@@ -305,6 +307,8 @@ impl<'t> View<'t> {
         };
         // The last column stays free, or the cursor is on the next line.
         let room = self.terminal.width().map(|room| room.saturating_sub(1));
+        let is_narrow = room.is_some_and(|room| room < width(&end) + NARROW);
+        let end = if is_narrow { String::new() } else { end };
         let rest = room.map(|room| room.saturating_sub(width(&end) + 2));
         let line = clip(&format!("{wheel} {}{end}", clip(&what, rest)), room);
         let line = self.terminal.paint(Paint::Dim, &line);

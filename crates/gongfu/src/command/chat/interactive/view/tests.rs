@@ -24,7 +24,7 @@ fn code_that_arrives_looks_like_code_that_is_there() {
         "~~~rust\n```\nfn x() {}\n\n```\n~~~\n\n```sh\ny\n\n",
         "1. run:\n   ```\n   a\n\n   b\n   ```\n   done\n\nend",
         "- item\n```sh\na\n```\n> quote\n> ```\n> b\n> ```",
-        "<div>\n```\n**a**\n\n*b*\n```\n",
+        "<div>\n```\na\n\nb\n```\n",
     ] {
         let mut blocks = Blocks::default();
         let mut whole = blocks.push(text);
