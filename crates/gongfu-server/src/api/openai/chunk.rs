@@ -51,13 +51,12 @@ impl Chunks {
     pub(super) async fn first(&mut self) -> Result<String, Problem> {
         let until = Instant::now() + KEEP_ALIVE;
         while let Ok(event) = timeout_at(until, self.turn.next()).await {
-            let chunks = match event {
-                Some(event) => self.chunks(&event),
-                None => {
-                    let result = self.turn.end().await?;
-                    self.is_over = true;
-                    self.last(result)
-                }
+            let chunks = if let Some(event) = event {
+                self.chunks(&event)
+            } else {
+                let result = self.turn.end().await?;
+                self.is_over = true;
+                self.last(result)
             };
             if !chunks.is_empty() {
                 return Ok(chunks);
@@ -155,15 +154,14 @@ impl Chunks {
 impl EventSource for Chunks {
     async fn next(&mut self) -> Option<String> {
         while !self.is_over {
-            let chunks = match self.turn.next().await {
-                Some(event) => self.chunks(&event),
-                None => {
-                    let ended = self.turn.end().await;
-                    self.is_over = true;
-                    match ended {
-                        Ok(result) => self.last(result),
-                        Err(problem) => event(None, &ErrorBody::of(&problem)),
-                    }
+            let chunks = if let Some(event) = self.turn.next().await {
+                self.chunks(&event)
+            } else {
+                let ended = self.turn.end().await;
+                self.is_over = true;
+                match ended {
+                    Ok(result) => self.last(result),
+                    Err(problem) => event(None, &ErrorBody::of(&problem)),
                 }
             };
             if !chunks.is_empty() {
