@@ -19,7 +19,6 @@ pub struct Outcome {
     /// The duration of the run.
     pub duration_ms: u64,
     /// The reason why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
