@@ -101,11 +101,11 @@ fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
                 "description": "The duration, in milliseconds.",
             },
             "error": {
-                "type": "string",
-                "description": "The reason why the run failed.",
+                "type": ["string", "null"],
+                "description": "The reason why the run failed; null where it succeeded.",
             },
         },
-        "required": ["success", "pipelineId", "outputs", "trace", "durationMs"],
+        "required": ["success", "pipelineId", "outputs", "trace", "durationMs", "error"],
     })
 }
 

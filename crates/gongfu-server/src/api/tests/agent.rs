@@ -546,6 +546,7 @@ async fn pipeline_runs_without_a_model_and_ends_with_its_client() {
             "outputs": { "one": { "n": 1 } },
             "trace": [{ "step": "one", "status": "ok", "durationMs": 3, "attempt": 1 }],
             "durationMs": 4,
+            "error": null,
         })
     );
     for body in [
