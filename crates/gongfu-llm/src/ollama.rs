@@ -17,11 +17,11 @@ const ANSWER: u64 = 256;
 
 #[derive(Deserialize)]
 struct List {
-    models: Vec<Loaded>,
+    models: Vec<RunningModel>,
 }
 
 #[derive(Deserialize)]
-struct Loaded {
+struct RunningModel {
     name: String,
     context_length: Option<u64>,
 }

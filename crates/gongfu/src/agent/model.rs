@@ -91,7 +91,7 @@ impl ConfiguredModels {
         let set_up: Vec<&str> = self.set_up().collect();
         let message = match set_up.first() {
             Some(first) => format!(
-                "no model is named (configured: {}); name one: `gongfu chat --model {first}/NAME`, or for good \
+                "no model is named (configured: {}); name one: `gongfu chat --model {first}/NAME`, or permanently \
                  `gongfu config set models.default {first}/NAME`",
                 set_up.join(", ")
             ),

@@ -261,7 +261,7 @@ fn texts(list: &DeValue<'_>) -> Vec<String> {
     texts.collect()
 }
 
-pub(super) fn example(kind: &Kind) -> String {
+fn example(kind: &Kind) -> String {
     match kind {
         Kind::Truth => "true".to_owned(),
         Kind::Number(least) => least.max(&1).to_string(),
@@ -270,8 +270,6 @@ pub(super) fn example(kind: &Kind) -> String {
         Kind::List => "[\"…\"]".to_owned(),
         Kind::Table => "{ \"…\" = \"…\" }".to_owned(),
         Kind::Lists => "{ \"…\" = [\"…\"] }".to_owned(),
-        Kind::Prices => {
-            "{ \"PROVIDER/NAME\" = { input = 0.25, cached = 0.025, output = 2.0 } }".to_owned()
-        }
+        Kind::Prices => key::PRICES.to_owned(),
     }
 }

@@ -36,6 +36,10 @@ const NO_SETTINGS: [(&str, &str); 3] = [
     ),
 ];
 
+/// An example of prices.
+pub(super) const PRICES: &str =
+    r#"{ "PROVIDER/NAME" = { input = 0.25, cached = 0.025, output = 2.0 } }"#;
+
 /// A setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
@@ -97,7 +101,7 @@ impl Setting {
             (Kind::Choice(choices), _) => choices.first().cloned(),
             (Kind::Table, _) => Some("'{ \"NAME\" = \"VALUE\" }'".to_owned()),
             (Kind::Lists, _) => Some("'{ \"NAME\" = [\"VALUE\"] }'".to_owned()),
-            (Kind::Prices, _) => Some(format!("'{}'", super::check::example(&self.kind))),
+            (Kind::Prices, _) => Some(format!("'{PRICES}'")),
             (Kind::Text | Kind::List, _) => None,
         };
         match example {

@@ -25,7 +25,7 @@ fn says_how_to_name_a_model() {
     };
     assert_eq!(
         message(&["OPENAI_API_KEY", "GROQ_API_KEY"]),
-        "no model is named (configured: groq, openai); name one: `gongfu chat --model groq/NAME`, or for good \
+        "no model is named (configured: groq, openai); name one: `gongfu chat --model groq/NAME`, or permanently \
          `gongfu config set models.default groq/NAME`"
     );
     assert_eq!(
