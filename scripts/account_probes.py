@@ -170,7 +170,12 @@ def requests(
         known["path"] = ["plan.md"]
         if family == "connections":
             known["name"] = [REMEMBERING]
-        value = owner.ids[ids[family]] if name == "id" else (known.get(name) or ["x"])[0]
+        if path.startswith("/v1/models/"):
+            value = "gongfu"
+        elif name == "id":
+            value = owner.ids[ids[family]]
+        else:
+            value = (known.get(name) or ["x"])[0]
         if parameter["in"] == "path":
             target = target.replace("{" + name + "}", urllib.parse.quote(str(value)))
         elif parameter["in"] == "query" and (parameter.get("required") or name == "q"):

@@ -47,7 +47,7 @@ fn code_that_arrives_looks_like_code_that_is_there() {
                 drawn = draw(block, drawn, &mut screen);
                 let last = block.lines().last().unwrap_or_default();
                 assert!(
-                    screen.contains(last.trim_matches(['`', '~', ' '])),
+                    screen.contains(last.trim_matches(['`', '~', '*', ' '])),
                     "{last}"
                 );
             }
