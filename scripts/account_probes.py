@@ -211,6 +211,7 @@ def special(name: str, owner: User) -> dict[str, Any]:
     session = owner.ids.get("session", "x")
     return {
         "agent_chat": {"prompt": "x", "session": session},
+        "agent_task": {"resume": owner.ids.get("run", "x")},
         "agent_tool": {"name": "skill_load", "params": {"skill_name": owner.skill}},
         "chat_completion": {
             "model": "gongfu",

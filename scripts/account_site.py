@@ -248,6 +248,12 @@ def populate(site: Site, home: Home, user: User, *members: User) -> None:
     user.ids["approval"] = asked["items"][0]["id"]
     if home.chats:
         user.ids["session"] = done("POST", "/api/v1/agent/chat", {"prompt": f"Keep {secret}."})["session"]
+        # It fails each time, so that it can be resumed as often as it is asked for.
+        steps = [
+            {"name": "keep", "tool": "value", "params": {"text": secret}},
+            {"name": "miss", "tool": "file_read", "params": {"path": "missing"}, "dependsOn": ["keep"]},
+        ]
+        user.ids["run"] = done("POST", "/api/v1/agent/task", {"pipeline": {"name": "kept", "steps": steps}})["run"]
     if home.offers:
         done("POST", f"/api/v1/tools/{REMEMBERING}__remember", {"note": secret})
     user.ids["token"] = done("POST", "/api/v1/tokens", {"name": f"spare {user.word}"}, person=True)["id"]
