@@ -169,7 +169,10 @@ impl Mistake<'_> {
     fn conflict(&self) -> Answer {
         let argument = self.text(ContextKind::InvalidArg);
         let other = self.text(ContextKind::PriorArg);
-        let message = if other.is_empty() || other == argument {
+        let message = if argument.is_empty() {
+            // clap names no argument where a command stands beside options of its parent.
+            format!("a command can't be used with {other}")
+        } else if other.is_empty() || other == argument {
             format!("{argument} is there twice")
         } else {
             format!("{argument} can't be used with {other}")
