@@ -7,7 +7,7 @@ use gongfu_core::agent::{EntryEvent, FORMAT};
 use gongfu_core::port::ChatModel;
 use gongfu_hub::agent::{ChatInput, ChatRequest, ChatResult, TurnEvent, tool_calls};
 use gongfu_hub::surface::{Operation, operation};
-use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
+use gongfu_hub::{Call, Problem, ToolError, specified};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument as _;
@@ -51,10 +51,7 @@ impl Operation for ChatTurn {
     const NAME: &'static str = "agent/chat";
     type Output = ChatResult;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: std::sync::OnceLock<ToolSpec> = std::sync::OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(mut self, call: &Call) -> Result<ChatResult, ToolError> {
         let Some((agent, request)) = self.turn.take() else {

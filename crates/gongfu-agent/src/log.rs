@@ -110,13 +110,7 @@ pub(crate) async fn info<I: LogInfo>(space: &Space, id: &str) -> Result<I, ToolE
 
 /// The lines of a log; there is at least one.
 pub(crate) async fn lines<I: LogInfo>(space: &Space, id: &str) -> Result<Vec<Vec<u8>>, ToolError> {
-    let keys = Keys::<I>::of(id)?;
-    let lines = space.records().entries(&keys.log, MAX_ENTRIES).await;
-    let lines = lines.map_err(broken::<I>)?;
-    if lines.is_empty() {
-        return Err(I::unknown(id));
-    }
-    Ok(lines)
+    Keys::<I>::of(id)?.lines(space, MAX_ENTRIES).await
 }
 
 /// Returns true if something writes the log.
@@ -131,7 +125,7 @@ pub(crate) async fn remove<I: LogInfo>(space: &Space, id: &str) -> Result<(), To
     let keys = Keys::<I>::of(id)?;
     let (records, key) = (space.records(), &keys.record);
     if records.get(key).await.map_err(broken::<I>)?.is_none() {
-        lines::<I>(space, id).await?;
+        keys.lines(space, 1).await?;
     }
     let _hold = keys.hold(space).await?;
     records.remove_log(&keys.log).await.map_err(broken::<I>)?;
@@ -155,6 +149,16 @@ impl<I: LogInfo> Keys<I> {
             log: key(I::LOGS)?,
             info: PhantomData,
         })
+    }
+
+    /// The last lines; there is at least one.
+    async fn lines(&self, space: &Space, limit: usize) -> Result<Vec<Vec<u8>>, ToolError> {
+        let lines = space.records().entries(&self.log, limit).await;
+        let lines = lines.map_err(broken::<I>)?;
+        if lines.is_empty() {
+            return Err(I::unknown(&self.id));
+        }
+        Ok(lines)
     }
 
     async fn hold(&self, space: &Space) -> Result<LogHold, ToolError> {
@@ -195,9 +199,9 @@ impl<I: LogInfo> Log<I> {
 
     /// An existing log, which has no other writer.
     pub(crate) async fn open(space: &Space, id: &str) -> Result<Self, ToolError> {
-        // Before it is taken, so that an id without a log leaves nothing.
-        lines::<I>(space, id).await?;
         let keys = Keys::<I>::of(id)?;
+        // Before it is taken, so that an id without a log leaves nothing.
+        keys.lines(space, 1).await?;
         let hold = keys.hold(space).await?;
         Ok(Self {
             keys,

@@ -8,14 +8,14 @@ mod log;
 mod result;
 mod step_tool;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::capability::Origin;
 use gongfu_core::pipeline::{Mistake, Pipeline, Plan, Tool, check};
 use gongfu_hub::agent::{TaskEvents, TaskResult};
 use gongfu_hub::surface::{Operation, operation};
-use gongfu_hub::{Call, Catalog, Problem, ToolError, ToolSpec};
+use gongfu_hub::{Call, Catalog, Problem, ToolError, ToolSpec, specified};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -87,10 +87,7 @@ impl Operation for TaskRun {
     const NAME: &'static str = "agent/task";
     type Output = TaskResult;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(mut self, call: &Call) -> Result<TaskResult, ToolError> {
         let Some((agent, request)) = self.request.take() else {
@@ -110,10 +107,7 @@ impl Operation for TaskRunList {
     const NAME: &'static str = "task/list";
     type Output = Vec<RunInfo>;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::spec::<Self>)
-    }
+    specified!();
 
     async fn run(self, call: &Call) -> Result<Vec<RunInfo>, ToolError> {
         crate::log::list(&call.space).await
@@ -131,10 +125,7 @@ impl Operation for TaskRunRemove {
     const NAME: &'static str = "task/remove";
     type Output = ();
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<(), ToolError> {
         crate::log::remove::<RunInfo>(&call.space, &self.run).await

@@ -1,13 +1,13 @@
 //! The requests about sessions: list, show, fork, compact, stop, replay.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::agent::replay::Divergence;
 use gongfu_core::agent::{Entry, EntryEvent, FORMAT};
 use gongfu_hub::agent::{SessionInfo, ShownSession};
 use gongfu_hub::surface::{Operation, operation};
-use gongfu_hub::{Call, Problem, ToolError, ToolSpec};
+use gongfu_hub::{Call, Problem, ToolError, specified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,10 +24,7 @@ impl Operation for SessionList {
     const NAME: &'static str = "session/list";
     type Output = Vec<SessionInfo>;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::spec::<Self>)
-    }
+    specified!();
 
     async fn run(self, call: &Call) -> Result<Vec<SessionInfo>, ToolError> {
         let mut all: Vec<SessionInfo> = log::list(&call.space).await?;
@@ -51,10 +48,7 @@ impl Operation for SessionShow {
     const NAME: &'static str = "session/show";
     type Output = ShownSession;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::spec::<Self>)
-    }
+    specified!();
 
     async fn run(self, call: &Call) -> Result<ShownSession, ToolError> {
         let entries = store::entries(&call.space, &self.id).await?;
@@ -76,10 +70,7 @@ impl Operation for SessionFork {
     const NAME: &'static str = "session/fork";
     type Output = SessionInfo;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<SessionInfo, ToolError> {
         let entries = store::entries(&call.space, &self.id).await?;
@@ -127,10 +118,7 @@ impl Operation for SessionRemove {
     const NAME: &'static str = "session/remove";
     type Output = ();
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<(), ToolError> {
         log::remove::<SessionInfo>(&call.space, &self.id).await
@@ -150,10 +138,7 @@ impl Operation for SessionCompact {
     /// wouldn't make it shorter.
     type Output = Option<(u64, u64)>;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
         let mut store = Store::open_to_continue(&call.space, &self.id).await?;
@@ -196,10 +181,7 @@ impl Operation for SessionStop {
     /// False where no turn was open.
     type Output = bool;
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::write_spec::<Self>)
-    }
+    specified!(operation::write_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<bool, ToolError> {
         let mut store = Store::open(&call.space, &self.id).await?;
@@ -227,10 +209,7 @@ impl Operation for SessionReplay {
     /// The number of entries, and the first difference.
     type Output = (usize, Option<Divergence>);
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(operation::spec::<Self>)
-    }
+    specified!();
 
     async fn run(self, call: &Call) -> Result<Self::Output, ToolError> {
         let entries = store::entries(&call.space, &self.id).await?;

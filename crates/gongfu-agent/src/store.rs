@@ -102,24 +102,29 @@ impl Store {
 
     /// An existing session that nothing else writes.
     pub(crate) async fn open(space: &Space, id: &str) -> Result<Self, ToolError> {
+        Ok(Self::open_with_length(space, id).await?.0)
+    }
+
+    /// The same, unless its log is too long to be continued.
+    pub(crate) async fn open_to_continue(space: &Space, id: &str) -> Result<Self, ToolError> {
+        let (store, length) = Self::open_with_length(space, id).await?;
+        if length > MAX_LOG {
+            return Err(invalid(id, "its log has reached the size limit"));
+        }
+        Ok(store)
+    }
+
+    async fn open_with_length(space: &Space, id: &str) -> Result<(Self, usize), ToolError> {
         let log = Log::open(space, id).await?;
-        let entries = entries(space, id).await?;
-        Ok(Self {
+        let (entries, length) = read(space, id).await?;
+        let store = Self {
             space: space.clone(),
             id: id.to_owned(),
             log: Some(log),
             session: session(id, &entries)?,
             is_ahead: false,
-        })
-    }
-
-    /// The same, unless its log is too long to be continued.
-    pub(crate) async fn open_to_continue(space: &Space, id: &str) -> Result<Self, ToolError> {
-        let store = Self::open(space, id).await?;
-        if read(space, id).await?.1 > MAX_LOG {
-            return Err(invalid(id, "its log has reached the size limit"));
-        }
-        Ok(store)
+        };
+        Ok((store, length))
     }
 
     /// The record of the session.

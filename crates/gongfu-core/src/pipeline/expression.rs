@@ -182,7 +182,7 @@ impl Expression {
         for path in &syntax.numbers {
             if let Some(Value::Array(_) | Value::String(_)) = named(path, scope) {
                 return Err(format!(
-                    "`*` and `**` take numbers, and `{path}` is none: write `{path} | int`"
+                    "`*` and `**` take numbers, but `{path}` isn't one: write `{path} | int`"
                 ));
             }
         }

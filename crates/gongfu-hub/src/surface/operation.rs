@@ -71,13 +71,14 @@ pub fn person_spec<O: Operation>() -> ToolSpec {
 }
 
 /// Writes `spec` of an operation: made once, because each request asks for it.
+#[macro_export]
 macro_rules! specified {
     () => {
-        $crate::surface::operation::specified!($crate::surface::operation::spec::<Self>());
+        $crate::specified!($crate::surface::operation::spec::<Self>());
     };
     ($spec:expr) => {
-        fn spec() -> &'static $crate::tool::ToolSpec {
-            static SPEC: std::sync::OnceLock<$crate::tool::ToolSpec> = std::sync::OnceLock::new();
+        fn spec() -> &'static $crate::ToolSpec {
+            static SPEC: std::sync::OnceLock<$crate::ToolSpec> = std::sync::OnceLock::new();
             SPEC.get_or_init(|| $spec)
         }
     };

@@ -1,4 +1,4 @@
-//! Runs that are killed, resumed, damaged or taken over.
+//! Runs that are killed, resumed, damaged or held by another process.
 
 use gongfu_core::port::LogHold;
 

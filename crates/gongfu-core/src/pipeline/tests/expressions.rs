@@ -91,7 +91,7 @@ fn expression_that_is_wrong_says_why() {
         ("[1] * 3", "take numbers: write `(…) | int`"),
         (
             "2 * input.list",
-            "`input.list` is none: write `input.list | int`",
+            "`input.list` isn't one: write `input.list | int`",
         ),
         ("(input.list + [1]) * 3", "take numbers"),
         ("'x' * 3", "take numbers"),

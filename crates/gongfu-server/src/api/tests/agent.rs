@@ -189,7 +189,9 @@ impl ChatAgent for FakeAgent {
                     ("r-1".to_owned(), "own".to_owned(), definition)
                 }
                 TaskChoice::Resume(run) if run == "r-unknown" => {
-                    return Err(Problem::wrong_value("run", "there is none", "use its id").error());
+                    return Err(
+                        Problem::wrong_value("run", "there is no such run", "use its id").error(),
+                    );
                 }
                 TaskChoice::Resume(run) => (run, "rest".to_owned(), Value::Null),
             };
