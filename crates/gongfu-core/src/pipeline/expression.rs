@@ -21,7 +21,7 @@ use syntax::{COMPARISONS, Syntax};
 /// The longest expression, in bytes.
 const MAX_EXPRESSION: usize = 4_096;
 /// The limit of instructions of an evaluation; each may also be 64 bytes of data.
-const FUEL: u64 = 250_000;
+pub(super) const FUEL: u64 = 250_000;
 /// The most work of an evaluation: the size of the values that it names, times the number of operations.
 const MAX_WORK: usize = 32 * 1024 * 1024;
 

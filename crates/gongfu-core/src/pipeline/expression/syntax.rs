@@ -2,7 +2,8 @@
 //!
 //! The engine repeats lists lazily, and its fuel counts neither the comparison of what is inside a list nor its way to
 //! text. So no value may be larger than the values and the text that it is made of: `*` takes numbers alone, a filter
-//! that hands its arguments to each item has literals alone, and nothing is called. Then the work of an evaluation is at
+//! that hands its arguments to each item has literals alone, and nothing is called. Texts that `join` and `replace` make
+//! can be longer; fuel limits their bytes. Then the work of an evaluation is at
 //! most the size of the values that it names, times the number of its operations.
 
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, UnaryOpKind};
