@@ -249,6 +249,7 @@ const FENCES: &[(&str, &[Ban])] = &[
     ("gongfu-environments", STORE),
     ("gongfu-files", ROOTED),
     ("gongfu-hub", PORTS_ALONE),
+    ("gongfu-import", STORE),
     ("gongfu-library", STORE),
     (
         "gongfu-llm",

@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gongfu-environments", &["gongfu-core", "gongfu-files"]),
     ("gongfu-files", &["gongfu-core"]),
     ("gongfu-hub", &["gongfu-core"]),
+    ("gongfu-import", &["gongfu-core", "gongfu-files"]),
     ("gongfu-library", &["gongfu-core", "gongfu-files"]),
     ("gongfu-llm", &["gongfu-core"]),
     ("gongfu-mcp", &["gongfu-core", "gongfu-hub"]),

@@ -1,0 +1,108 @@
+//! The files of what was fetched: listed at once, read when they are needed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gongfu_core::skill::SkillPath;
+
+use crate::error::ImportError;
+
+/// A file of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentFile {
+    /// Its length in bytes, as the source says.
+    pub size: u64,
+    /// Its permissions, of which `0o111` says that it is a program.
+    pub mode: u32,
+}
+
+impl ContentFile {
+    /// The permissions of a file that is no program.
+    pub const PLAIN: u32 = 0o644;
+    /// The permissions of a program.
+    pub const PROGRAM: u32 = 0o755;
+
+    /// A file with the permissions that every user of the machine expects.
+    pub fn new(size: u64, is_executable: bool) -> Self {
+        let mode = if is_executable {
+            Self::PROGRAM
+        } else {
+            Self::PLAIN
+        };
+        Self { size, mode }
+    }
+}
+
+/// Reads the files of a source.
+pub trait ReadFiles {
+    /// Reads files whole, in the order of their paths.
+    ///
+    /// # Errors
+    /// One of them can't be read, or is longer than an import may be.
+    fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError>;
+}
+
+/// What was fetched.
+pub struct Content {
+    /// Its files, by path.
+    pub files: BTreeMap<SkillPath, ContentFile>,
+    /// Entries that no skill may have, such as a link that leads out, and why. A skill that has one isn't taken.
+    pub refused: Vec<(String, String)>,
+    reader: Box<dyn ReadFiles>,
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Content");
+        shown.field("files", &self.files.len());
+        shown
+            .field("refused", &self.refused)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Content {
+    /// The files that a reader reads.
+    pub fn new(
+        files: BTreeMap<SkillPath, ContentFile>,
+        refused: Vec<(String, String)>,
+        reader: Box<dyn ReadFiles>,
+    ) -> Self {
+        Self {
+            files,
+            refused,
+            reader,
+        }
+    }
+
+    /// Files that are in memory, each with its permissions.
+    pub fn in_memory(files: BTreeMap<SkillPath, (Vec<u8>, u32)>) -> Self {
+        let listed = files.iter().map(|(path, (bytes, mode))| {
+            let size = bytes.len() as u64;
+            (path.clone(), ContentFile { size, mode: *mode })
+        });
+        Self::new(listed.collect(), Vec::new(), Box::new(InMemory(files)))
+    }
+
+    /// Reads files whole, in the order of their paths.
+    ///
+    /// # Errors
+    /// One of them can't be read, or is longer than an import may be.
+    pub fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError> {
+        self.reader.read(paths)
+    }
+}
+
+struct InMemory(BTreeMap<SkillPath, (Vec<u8>, u32)>);
+
+impl ReadFiles for InMemory {
+    fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError> {
+        let read = |path: &&SkillPath| match self.0.get(*path) {
+            Some((bytes, _)) => Ok(bytes.clone()),
+            None => Err(ImportError::refused(format!(
+                "`{path}` isn't in the source"
+            ))),
+        };
+        paths.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,8 @@
+//! Skills from elsewhere: where they come from, the locks that say so, and the folders that they go to.
+//!
+//! An import has stages: a [`source`] is parsed, fetched as [`content`], searched for skills, shown, placed and locked.
+//! Nothing is written where skills are before the last stage. Reads no environment and no clock: both are passed in.
+
+pub mod content;
+pub mod error;
+pub mod source;
