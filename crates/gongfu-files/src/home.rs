@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 33] = [
+const ENTRIES: [&str; 34] = [
     "skills",
     "built-in",
     "index",
@@ -24,6 +24,7 @@ const ENTRIES: [&str; 33] = [
     "runs",
     "blobs",
     "records",
+    "imports",
     "locks",
     "run",
     "environments",
@@ -61,6 +62,7 @@ const ENTRIES: [&str; 33] = [
 /// layers/          files that runs wrote beside those of a skill, one folder a version of it; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
+/// imports/         records of imports that were interrupted, and files of skills by digest; may be deleted while none runs
 /// locks/           locks between the processes of gongfu; may be deleted while none runs
 /// run/             sockets and logs of the processes that run other servers; may be deleted while none runs
 /// records/         records with a path, such as sessions; yours

@@ -12,6 +12,7 @@ mod private;
 mod project;
 mod run_folders;
 mod slug;
+pub mod transaction;
 mod workspace;
 
 pub use home::Home;

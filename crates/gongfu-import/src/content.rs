@@ -14,6 +14,8 @@ pub struct ContentFile {
     pub size: u64,
     /// Its permissions, of which `0o111` says that it is a program.
     pub mode: u32,
+    /// True if the source has a link here, to a file elsewhere in the source.
+    pub is_link: bool,
 }
 
 impl ContentFile {
@@ -29,7 +31,11 @@ impl ContentFile {
         } else {
             Self::PLAIN
         };
-        Self { size, mode }
+        Self {
+            size,
+            mode,
+            is_link: false,
+        }
     }
 }
 
@@ -79,7 +85,12 @@ impl Content {
     pub fn in_memory(files: BTreeMap<SkillPath, (Vec<u8>, u32)>) -> Self {
         let listed = files.iter().map(|(path, (bytes, mode))| {
             let size = bytes.len() as u64;
-            (path.clone(), ContentFile { size, mode: *mode })
+            let file = ContentFile {
+                size,
+                mode: *mode,
+                is_link: false,
+            };
+            (path.clone(), file)
         });
         Self::new(listed.collect(), Vec::new(), Box::new(InMemory(files)))
     }

@@ -4,5 +4,7 @@
 //! Nothing is written where skills are before the last stage. Reads no environment and no clock: both are passed in.
 
 pub mod content;
+pub mod discover;
 pub mod error;
+pub mod lock;
 pub mod source;

@@ -88,6 +88,20 @@ impl Root {
         metadata.is_ok_and(|metadata| metadata.nlink() > 0)
     }
 
+    /// Waits until everything that was written to the folder's file system is on the disk.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn sync_system(&self) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        return Ok(rustix::fs::syncfs(self.dir.open(".")?)?);
+        #[cfg(not(target_os = "linux"))]
+        {
+            rustix::fs::sync();
+            Ok(())
+        }
+    }
+
     /// The folder's own name; empty for the root of the file system.
     pub fn name(&self) -> String {
         self.path

@@ -1,0 +1,324 @@
+//! Changes in several folders: all of them or none, after a crash as well.
+//!
+//! New entries are staged in a folder beside those that they replace. What is to be renamed is recorded in gongfu's home
+//! first, never in the folder that changes: a stranger's repository could bring a record of its own. After a crash, the
+//! next transaction in that folder finishes the renames, or removes what was staged.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{self, Root};
+use crate::home::Home;
+
+mod step;
+
+use step::{EntryId, Step};
+
+/// The folder of the home with the records.
+const RECORDS: &str = "imports";
+/// The name of the folder of what is staged.
+const STAGED: &str = ".gongfu-import";
+
+/// Changes that are made together.
+///
+/// One process at a time changes below a folder. Dropped without [`Transaction::commit`], it leaves nothing.
+#[derive(Debug)]
+pub struct Transaction {
+    journal: Journal,
+    base: PathBuf,
+    staged: Root,
+    steps: Vec<Step>,
+    is_committed: bool,
+}
+
+/// The record of a transaction that has begun.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// The folder where things are staged.
+    staged: PathBuf,
+    /// The identity of that folder: another one isn't removed.
+    id: EntryId,
+    /// The renames, once all is staged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<Step>>,
+}
+
+/// The place of a record, held by one process.
+#[derive(Debug)]
+struct Journal {
+    records: Root,
+    name: String,
+    _lock: std::fs::File,
+}
+
+/// What a crash had left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// Nothing.
+    Nothing,
+    /// Changes that weren't complete; they were removed.
+    Removed,
+    /// Changes that were complete; they were made.
+    Completed,
+}
+
+/// Finishes or removes what a crash left below a folder.
+///
+/// # Errors
+/// Another process is changing the folder, or the changes can be neither made nor taken back.
+pub fn recover(home: &Home, base: &Path) -> io::Result<Recovery> {
+    Journal::open(home, base)?.recover()
+}
+
+impl Transaction {
+    /// Starts changes below a folder, which is created where it is missing; finishes what a crash left there.
+    ///
+    /// # Errors
+    /// Another process is changing the folder, it can't be written, or what a crash left can't be finished.
+    pub fn begin(home: &Home, base: &Path) -> io::Result<Self> {
+        let journal = Journal::open(home, base)?;
+        journal.recover()?;
+        let base = Root::create(base)?;
+        let name = disk::temporary_name(STAGED);
+        base.dir().create_dir(&name)?;
+        let staged = Root::open(&base.path().join(&name))?;
+        let record = Record {
+            staged: staged.path().to_owned(),
+            id: EntryId::of(&staged.dir().dir_metadata()?),
+            steps: None,
+        };
+        journal.write(&record)?;
+        Ok(Self {
+            journal,
+            base: base.path().to_owned(),
+            staged,
+            steps: Vec::new(),
+            is_committed: false,
+        })
+    }
+
+    /// The real path of the folder.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// A new folder in place of what is at a path: an empty one, to be filled.
+    ///
+    /// # Errors
+    /// It can't be created, or what is at the path can't be looked at.
+    pub fn put_folder(&mut self, at: &Path) -> io::Result<Root> {
+        let name = self.next_name();
+        self.staged.dir().create_dir(&name)?;
+        let folder = Root::open(&self.staged.path().join(&name))?;
+        self.add(at, Some(name))?;
+        Ok(folder)
+    }
+
+    /// A new file in place of what is at a path.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_folder`].
+    pub fn put_file(&mut self, at: &Path, bytes: &[u8]) -> io::Result<()> {
+        let name = self.next_name();
+        let mode = disk::mode_outside(at).unwrap_or(0o644);
+        let mut file = self.staged.create_exact(Path::new(&name), mode)?;
+        file.write_all(bytes)?;
+        self.add(at, Some(name))
+    }
+
+    /// A new link in place of what is at a path.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_folder`].
+    pub fn put_link(&mut self, at: &Path, target: &Path) -> io::Result<()> {
+        let name = self.next_name();
+        self.staged.create_link_exact(Path::new(&name), target)?;
+        self.add(at, Some(name))
+    }
+
+    /// Nothing in place of what is at a path.
+    ///
+    /// # Errors
+    /// What is there can't be looked at.
+    pub fn remove(&mut self, at: &Path) -> io::Result<()> {
+        self.add(at, None)
+    }
+
+    /// Makes all changes. After an error, all is as it was.
+    ///
+    /// # Errors
+    /// A change can't be made.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.staged.sync_system()?;
+        for step in &self.steps {
+            step.prepare()?;
+        }
+        self.journal.write(&Record {
+            staged: self.staged.path().to_owned(),
+            id: EntryId::of(&self.staged.dir().dir_metadata()?),
+            steps: Some(self.steps.clone()),
+        })?;
+        self.is_committed = true;
+        self.journal.apply(&self.staged, &self.steps)
+    }
+
+    fn next_name(&self) -> String {
+        self.steps.len().to_string()
+    }
+
+    fn add(&mut self, at: &Path, staged: Option<String>) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (at.parent(), at.file_name().and_then(OsStr::to_str))
+        else {
+            return Err(io::Error::other(format!(
+                "{} can't be changed",
+                at.display()
+            )));
+        };
+        let parent = disk::real_outside(parent);
+        let new = match &staged {
+            Some(staged) => {
+                Some(EntryId::at(self.staged.dir(), staged)?.ok_or(io::ErrorKind::NotFound)?)
+            }
+            None => None,
+        };
+        let old = match Root::open(&parent) {
+            Ok(folder) => EntryId::at(folder.dir(), name)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(disk::error_at(&parent, &error)),
+        };
+        self.steps.push(Step {
+            folder: parent,
+            name: name.to_owned(),
+            staged: staged.unwrap_or_else(|| self.next_name()),
+            old,
+            new,
+        });
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            // A failure leaves the record, and so the next transaction removes it.
+            let _ = self.journal.finish(&self.staged);
+        }
+    }
+}
+
+impl Journal {
+    fn open(home: &Home, base: &Path) -> io::Result<Self> {
+        let base = disk::real_outside(base);
+        let records = home.folder(RECORDS)?;
+        let key = gongfu_core::skill::Digest::of(base.as_os_str().as_encoded_bytes()).hex(32);
+        let lock = disk::lock(&records, &format!("{key}.lock"))?;
+        Ok(Self {
+            records,
+            name: format!("{key}.json"),
+            _lock: lock,
+        })
+    }
+
+    fn write(&self, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec(record)?;
+        self.records.replace(&self.name, &text, true)?;
+        self.records.dir().open(".")?.sync_all()
+    }
+
+    /// Makes the changes, or takes them back where one fails.
+    fn apply(&self, staged: &Root, steps: &[Step]) -> io::Result<()> {
+        let mut done = 0;
+        let applied = steps.iter().try_for_each(|step| {
+            step.apply(staged.dir())?;
+            done += 1;
+            Ok::<_, io::Error>(())
+        });
+        if let Err(error) = applied {
+            for step in steps.iter().take(done + 1).rev() {
+                step.revert(staged.dir())?;
+            }
+            self.finish(staged)?;
+            return Err(error);
+        }
+        staged.sync_system()?;
+        self.finish(staged)
+    }
+
+    /// Removes what is staged, then the record.
+    fn finish(&self, staged: &Root) -> io::Result<()> {
+        remove_tree(staged.path())?;
+        self.records.remove(&self.name).map(drop)
+    }
+
+    fn recover(&self) -> io::Result<Recovery> {
+        let path = gongfu_core::skill::SkillPath::new(&self.name).map_err(io::Error::other)?;
+        let bytes = match self.records.read(&path, u64::MAX) {
+            Ok(content) => content.bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recovery::Nothing),
+            Err(error) => return Err(error),
+        };
+        let record: Record = serde_json::from_slice(&bytes).map_err(|why| {
+            let path = self.records.path().join(&self.name);
+            io::Error::other(format!(
+                "{} can't be read: {why}; remove it",
+                path.display()
+            ))
+        })?;
+        let staged = match Root::open(&record.staged) {
+            Ok(staged) if EntryId::of(&staged.dir().dir_metadata()?) == record.id => staged,
+            // It is gone, so that all was done.
+            Ok(_) => return self.records.remove(&self.name).map(|_| Recovery::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return self.records.remove(&self.name).map(|_| Recovery::Nothing);
+            }
+            Err(error) => return Err(error),
+        };
+        match record.steps {
+            None => self.finish(&staged).map(|()| Recovery::Removed),
+            Some(steps) => {
+                for step in &steps {
+                    step.prepare()?;
+                }
+                self.apply(&staged, &steps).map(|()| Recovery::Completed)
+            }
+        }
+    }
+}
+
+/// Removes a folder, also where a program took the right to write from folders in it.
+fn remove_tree(path: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(());
+    };
+    let parent = Root::open(parent)?;
+    if parent.dir().remove_dir_all(name).is_ok() {
+        return Ok(());
+    }
+    open_up(parent.dir(), Path::new(name));
+    match parent.dir().remove_dir_all(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Lets their owner change the folders of a tree.
+fn open_up(dir: &Dir, folder: &Path) {
+    use cap_std::fs::{Permissions, PermissionsExt as _};
+
+    let _ = dir.set_permissions(folder, Permissions::from_mode(0o700));
+    let Ok(entries) = dir.read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(dir, &folder.join(entry.file_name()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
