@@ -3,8 +3,11 @@
 //! An import has stages: a [`source`] is parsed, fetched as [`content`], searched for skills, shown, placed and locked.
 //! Nothing is written where skills are before the last stage. Reads no environment and no clock: both are passed in.
 
+pub mod agents;
 pub mod content;
 pub mod discover;
 pub mod error;
+pub mod fetch;
 pub mod lock;
+mod program;
 pub mod source;

@@ -22,9 +22,17 @@ pub const OWN_LOCK: &str = "gongfu.lock";
 pub struct OwnLock {
     /// The path of the file.
     pub path: PathBuf,
-    /// The skills, by the names of their folders.
+    /// The skills, by their folders: a name in the folder of installed skills, else a path below the project or the
+    /// home, or an absolute one.
     pub skills: BTreeMap<String, LockedSkill>,
     rest: Map<String, Value>,
+}
+
+/// Returns true for the key of a skill: a name, or a path with a slash.
+fn is_folder(key: &str) -> bool {
+    let path = key.strip_prefix('/').unwrap_or(key);
+    let is_exact = SkillPath::is_exact(path) && !path.is_empty();
+    is_exact && (key.contains('/') || !key.starts_with('.'))
 }
 
 /// A skill that is locked.
@@ -92,6 +100,8 @@ pub enum SourceKind {
     WellKnown,
     /// A package of npm.
     Npm,
+    /// Nobody knows: it was there when gongfu came.
+    Unknown,
 }
 
 /// A file of a skill that is locked.
@@ -117,9 +127,7 @@ impl OwnLock {
         let entries = lock.skills()?;
         let mut skills = BTreeMap::new();
         for (name, entry) in entries {
-            let is_folder = SkillPath::new(&name)
-                .is_ok_and(|path| path.as_str() == name && !name.is_empty() && !name.contains('/'));
-            if !is_folder || name.starts_with('.') {
+            if !is_folder(&name) {
                 let message = format!("{}: `{name}` can't be a skill's folder", path.display());
                 return Err(unreadable(
                     message,

@@ -1,0 +1,214 @@
+//! The files of a commit, from what git lists, and their content, from what it prints.
+
+use std::collections::BTreeMap;
+
+use gongfu_core::skill::SkillPath;
+
+use crate::content::ContentFile;
+use crate::error::ImportError;
+
+/// The most entries of a repository.
+const MAX_ENTRIES: usize = 300_000;
+/// The most links of a repository.
+const MAX_LINKS: usize = 20_000;
+/// The most files that the links of a repository stand for.
+const MAX_LINKED: usize = 20_000;
+/// The most links that lead to one another.
+const MAX_HOPS: usize = 16;
+
+/// Reads objects by their ids.
+pub(super) type ReadObjects<'a> = &'a mut dyn FnMut(&[String]) -> Result<Vec<Vec<u8>>, ImportError>;
+
+/// The entries of a commit.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) files: BTreeMap<SkillPath, ContentFile>,
+    pub(super) ids: BTreeMap<SkillPath, String>,
+    /// The ids of the folders.
+    pub(super) trees: BTreeMap<SkillPath, String>,
+    pub(super) refused: Vec<(String, String)>,
+}
+
+/// Reads what `git ls-tree -r -t -l -z` prints. A link stands for the file or the folder that it leads to, where that is
+/// in the repository.
+pub(super) fn read(list: &[u8], objects: ReadObjects<'_>) -> Result<Tree, ImportError> {
+    let mut tree = Tree::default();
+    let mut links: Vec<(SkillPath, String)> = Vec::new();
+    let lines = list
+        .split(|byte| *byte == 0)
+        .filter(|line| !line.is_empty());
+    for (count, line) in lines.enumerate() {
+        if count >= MAX_ENTRIES {
+            let message = format!("the repository has more than {MAX_ENTRIES} files");
+            return Err(ImportError::too_large(message));
+        }
+        let Some(entry) = Entry::parse(line) else {
+            return Err(ImportError::refused("git listed what isn't understood"));
+        };
+        let path = match std::str::from_utf8(entry.path).map(SkillPath::new) {
+            Ok(Ok(path)) => path,
+            Ok(Err(why)) => {
+                let shown = String::from_utf8_lossy(entry.path).into_owned();
+                tree.refused.push((shown, why.to_string()));
+                continue;
+            }
+            Err(_) => {
+                let shown = String::from_utf8_lossy(entry.path).into_owned();
+                tree.refused
+                    .push((shown, "its name isn't UTF-8".to_owned()));
+                continue;
+            }
+        };
+        match entry.mode {
+            "100644" | "100664" | "100755" => {
+                let file = ContentFile::new(entry.size, entry.mode == "100755");
+                tree.files.insert(path.clone(), file);
+                tree.ids.insert(path, entry.id.to_owned());
+            }
+            "040000" => {
+                tree.trees.insert(path, entry.id.to_owned());
+            }
+            "120000" => links.push((path, entry.id.to_owned())),
+            // A submodule is an empty folder in a clone, too.
+            "160000" => {}
+            _ => {
+                let why = "it is neither a file nor a folder".to_owned();
+                tree.refused.push((path.to_string(), why));
+            }
+        }
+    }
+    if links.len() > MAX_LINKS {
+        let message = format!("the repository has more than {MAX_LINKS} links");
+        return Err(ImportError::too_large(message));
+    }
+    follow(&mut tree, &links, objects)?;
+    Ok(tree)
+}
+
+/// An entry as git lists it: `MODE TYPE ID SIZE\tPATH`.
+struct Entry<'a> {
+    mode: &'a str,
+    id: &'a str,
+    size: u64,
+    path: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = (line.get(..tab)?, line.get(tab + 1..)?);
+        let mut words = std::str::from_utf8(head).ok()?.split_ascii_whitespace();
+        let (mode, _, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        Some(Self {
+            mode,
+            id,
+            size: size.parse().unwrap_or(0),
+            path,
+        })
+    }
+}
+
+/// Puts what links lead to in their places.
+fn follow(
+    tree: &mut Tree,
+    links: &[(SkillPath, String)],
+    objects: ReadObjects<'_>,
+) -> Result<(), ImportError> {
+    let ids: Vec<String> = links.iter().map(|(_, id)| id.clone()).collect();
+    let targets = objects(&ids)?;
+    let by_path: BTreeMap<&SkillPath, &Vec<u8>> =
+        links.iter().map(|(path, _)| path).zip(&targets).collect();
+    let mut added: Vec<(SkillPath, SkillPath)> = Vec::new();
+    for (link, _) in links {
+        match target(link, &by_path) {
+            Err(why) => tree.refused.push((link.to_string(), why.to_owned())),
+            Ok(target) if tree.files.contains_key(&target) => added.push((link.clone(), target)),
+            Ok(target) if tree.trees.contains_key(&target) => {
+                if link.is_within(&target) {
+                    let why = "it is a link to a folder that it lies in".to_owned();
+                    tree.refused.push((link.to_string(), why));
+                    continue;
+                }
+                let below = tree.files.range(target.clone()..);
+                let below = below.filter(|(path, _)| path.is_within(&target));
+                for (path, _) in below.take(MAX_LINKED) {
+                    let rest = path
+                        .as_str()
+                        .get(target.as_str().len()..)
+                        .unwrap_or_default();
+                    let place = link.join(rest.trim_start_matches('/'));
+                    added.extend(place.map(|place| (place, path.clone())));
+                }
+            }
+            // A link that leads nowhere is left out, as by other installers.
+            Ok(_) => {}
+        }
+        if added.len() > MAX_LINKED {
+            let message = format!("links of the repository stand for more than {MAX_LINKED} files");
+            return Err(ImportError::too_large(message));
+        }
+    }
+    for (place, target) in added {
+        if let (Some(file), Some(id)) = (tree.files.get(&target), tree.ids.get(&target)) {
+            let file = ContentFile {
+                is_link: true,
+                ..*file
+            };
+            let id = id.clone();
+            tree.files.entry(place.clone()).or_insert(file);
+            tree.ids.entry(place).or_insert(id);
+        }
+    }
+    Ok(())
+}
+
+/// The path that a link leads to, other links on the way followed.
+fn target(
+    link: &SkillPath,
+    links: &BTreeMap<&SkillPath, &Vec<u8>>,
+) -> Result<SkillPath, &'static str> {
+    let mut here = link.clone();
+    for _ in 0..MAX_HOPS {
+        let Some(text) = links.get(&here) else {
+            return Ok(here);
+        };
+        let text =
+            std::str::from_utf8(text).map_err(|_| "it is a link to a name that isn't UTF-8")?;
+        if text.starts_with('/') {
+            return Err("it is a link that leads out of the repository");
+        }
+        let mut path: Vec<&str> = Vec::new();
+        let parent = here.parent();
+        path.extend(parent.as_str().split('/').filter(|name| !name.is_empty()));
+        for name in text.split('/') {
+            match name {
+                "" | "." => {}
+                ".." if path.is_empty() => {
+                    return Err("it is a link that leads out of the repository");
+                }
+                ".." => drop(path.pop()),
+                name => path.push(name),
+            }
+        }
+        let joined = SkillPath::new(&path.join("/"));
+        here = joined.map_err(|_| "it is a link to a name that can't be a path")?;
+    }
+    Err("it is a link in a circle")
+}
+
+/// The objects that `git cat-file --batch` prints: `ID TYPE SIZE\nCONTENT\n` for each. `None` where one is missing.
+pub(super) fn objects(mut output: &[u8], count: usize) -> Option<Vec<Vec<u8>>> {
+    let mut objects = Vec::with_capacity(count.min(10_000));
+    for _ in 0..count {
+        let end = output.iter().position(|byte| *byte == b'\n')?;
+        let head = std::str::from_utf8(output.get(..end)?).ok()?;
+        let size: usize = head.rsplit_once(' ')?.1.parse().ok()?;
+        if head.split(' ').nth(1) != Some("blob") {
+            return None;
+        }
+        let start = end + 1;
+        objects.push(output.get(start..start.checked_add(size)?)?.to_vec());
+        output = output.get(start.checked_add(size)?.checked_add(1)?..)?;
+    }
+    Some(objects)
+}
