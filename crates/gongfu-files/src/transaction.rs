@@ -5,13 +5,14 @@
 //! next transaction in that folder finishes the renames, or removes what was staged.
 
 use std::ffi::OsStr;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{self, Root};
+use crate::disk::{self, Root, TreeKind};
 use crate::home::Home;
 
 mod step;
@@ -20,8 +21,8 @@ use step::{EntryId, Step};
 
 /// The folder of the home with the records.
 const RECORDS: &str = "imports";
-/// The name of the folder of what is staged.
-const STAGED: &str = ".gongfu-import";
+/// The beginning of the name of a folder of what is staged.
+const STAGED: &str = ".gongfu-import-";
 
 /// Changes that are made together.
 ///
@@ -83,7 +84,8 @@ impl Transaction {
         let journal = Journal::open(home, base)?;
         journal.recover()?;
         let base = Root::create(base)?;
-        let name = disk::temporary_name(STAGED);
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("{STAGED}{random:016x}");
         base.dir().create_dir(&name)?;
         let staged = Root::open(&base.path().join(&name))?;
         let record = Record {
@@ -116,6 +118,26 @@ impl Transaction {
         let folder = Root::open(&self.staged.path().join(&name))?;
         self.add(at, Some(name))?;
         Ok(folder)
+    }
+
+    /// A folder from elsewhere in place of what is at a path. It is moved, or copied from another file system.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_folder`], or it can't be read.
+    pub fn move_folder(&mut self, at: &Path, from: &Path) -> io::Result<()> {
+        let name = self.next_name();
+        let (Some(parent), Some(own)) = (from.parent(), from.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let parent = Root::open(parent)?;
+        match parent.dir().rename(own, self.staged.dir(), &name) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                self.staged.dir().create_dir(&name)?;
+                copy(&Root::open(from)?, &Root::open(&self.staged.path().join(&name))?)?;
+            }
+            moved => moved?,
+        }
+        self.add(at, Some(name))
     }
 
     /// A new file in place of what is at a path.
@@ -287,6 +309,19 @@ impl Journal {
             }
         }
     }
+}
+
+/// Copies the files, folders and links of a folder into an empty one.
+fn copy(from: &Root, to: &Root) -> io::Result<()> {
+    from.walk(|entry| match entry.kind {
+        TreeKind::Folder => to.create_folder_exact(&entry.path, entry.mode),
+        TreeKind::File => {
+            let mut file = to.create_exact(&entry.path, entry.mode)?;
+            io::copy(&mut from.open_exact(&entry.path)?, &mut file).map(drop)
+        }
+        TreeKind::Link(target) => to.create_link_exact(&entry.path, &target),
+        TreeKind::Other(why) => Err(io::Error::other(format!("{}: {why}", entry.path.display()))),
+    })
 }
 
 /// Removes a folder, also where a program took the right to write from folders in it.

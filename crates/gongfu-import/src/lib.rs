@@ -4,10 +4,15 @@
 //! Nothing is written where skills are before the last stage. Reads no environment and no clock: both are passed in.
 
 pub mod agents;
+pub mod candidate;
 pub mod content;
 pub mod discover;
 pub mod error;
 pub mod fetch;
 pub mod lock;
 mod program;
+pub mod origin;
+pub mod scope;
 pub mod source;
+pub mod survey;
+pub mod verify;
