@@ -9,7 +9,7 @@ use url::Url;
 use crate::candidate::StagedSkill;
 use crate::lock::npx::{NpxEntry, NpxLock};
 use crate::lock::own::{LockedSkill, SourceKind};
-use crate::source::{GitKind, GitSource};
+use crate::source::{GitKind, GitSource, WebSource};
 
 /// The source of an import, once it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum NpxOrigin {
     /// A folder.
     Local(PathBuf),
     /// A site with an index, and the digests of its skills.
-    WellKnown(Url, BTreeMap<String, WellKnownSkill>),
+    WellKnown(WebSource, BTreeMap<String, WellKnownSkill>),
 }
 
 /// A skill of an index.
@@ -152,33 +152,22 @@ impl Origin {
                     ..NpxEntry::default()
                 }
             }
-            NpxOrigin::WellKnown(url, skills) => {
+            NpxOrigin::WellKnown(site, skills) => {
                 let known = skills.get(&skill.found.name)?;
-                let host = url.host_str().unwrap_or_default();
+                let host = site.url.host_str().unwrap_or_default();
                 let is_project = lock == NpxLock::Project;
                 NpxEntry {
                     source: host.strip_prefix("www.").unwrap_or(host).to_owned(),
                     source_type: "well-known".to_owned(),
-                    source_url: Some(if is_project { url_text(url) } else { known.url.clone() }),
+                    source_url: Some(if is_project { &site.text } else { &known.url }.clone()),
                     hash: if is_project { hash } else { String::new() },
-                    base_url: (!is_project).then(|| url_text(url)),
+                    base_url: (!is_project).then(|| site.text.clone()),
                     well_known_digest: Some(known.digest.clone()),
                     ..NpxEntry::default()
                 }
             }
         };
         Some(entry)
-    }
-}
-
-/// An address as a person types it: without the slash that stands for the whole site.
-pub fn url_text(url: &Url) -> String {
-    let text = url.as_str();
-    let is_site = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-    if is_site {
-        text.trim_end_matches('/').to_owned()
-    } else {
-        text.to_owned()
     }
 }
 
@@ -219,9 +208,7 @@ pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use url::Url;
-
-    use super::{owner_and_name, portable, url_text};
+    use super::{owner_and_name, portable};
 
     #[test]
     fn repositories_and_folders_are_named_as_by_the_other_installer() {
@@ -243,9 +230,6 @@ mod tests {
             ("/x", "../../x"),
         ] {
             assert_eq!(portable(Path::new(path), base), expected);
-        }
-        for (text, expected) in [("http://h/", "http://h"), ("http://h/a/", "http://h/a/")] {
-            assert_eq!(url_text(&Url::parse(text).unwrap()), expected);
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct GitSource {
 pub struct WebSource {
     /// The address.
     pub url: Url,
+    /// The address as it was typed, which is what locks have.
+    pub text: String,
     /// True for a file of a forge, so that no index is looked for.
     pub is_file: bool,
 }
@@ -75,7 +77,7 @@ impl Source {
         }
         let (address, fragment) = git_ref::split(text);
         let source = if let Some(url) = web(address)? {
-            forge::of_url(&url)?
+            forge::of_url(&url, address)?
         } else if let Some(source) = forge::of_words(address)? {
             source
         } else if address.contains(':') {

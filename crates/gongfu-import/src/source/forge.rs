@@ -67,7 +67,11 @@ pub(super) fn of_words(text: &str) -> Result<Option<Source>, ImportError> {
 }
 
 /// A repository where a page of a known forge leads, else a site.
-pub(super) fn of_url(url: &Url) -> Result<Source, ImportError> {
+pub(super) fn of_url(url: &Url, text: &str) -> Result<Source, ImportError> {
+    let site = |is_file| {
+        let (url, text) = (url.clone(), text.to_owned());
+        Source::Web(WebSource { url, text, is_file })
+    };
     let host = url.host_str().unwrap_or_default();
     let parts: Vec<&str> = url
         .path()
@@ -75,8 +79,7 @@ pub(super) fn of_url(url: &Url) -> Result<Source, ImportError> {
         .filter(|part| !part.is_empty())
         .collect();
     if is_file(host, &parts) {
-        let (url, is_file) = (url.clone(), true);
-        return Ok(Source::Web(WebSource { url, is_file }));
+        return Ok(site(true));
     }
     // `/tree/` and `/blob/` of GitHub, `/-/tree/` of GitLab, `/src/` of Bitbucket, `/src/branch/` of Gitea.
     let page = |marker: &[&str]| {
@@ -137,8 +140,7 @@ pub(super) fn of_url(url: &Url) -> Result<Source, ImportError> {
     if is_forge {
         return Err(invalid(format!("{url} is no page of a repository")));
     }
-    let (url, is_file) = (url.clone(), false);
-    Ok(Source::Web(WebSource { url, is_file }))
+    Ok(site(false))
 }
 
 /// Returns true for a file that a forge serves, such as an archive of a release.
