@@ -5,4 +5,5 @@
 
 pub mod content;
 pub mod error;
+mod program;
 pub mod source;
