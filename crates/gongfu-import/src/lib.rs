@@ -5,5 +5,6 @@
 
 pub mod content;
 pub mod error;
+pub mod fetch;
 mod program;
 pub mod source;
