@@ -172,7 +172,7 @@ fn entry(
     }))
 }
 
-/// What the entries before an entry say about it.
+/// The name and the records that entries before an entry give it.
 #[derive(Default)]
 struct LongName {
     gnu: Option<Vec<u8>>,

@@ -27,7 +27,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gongfu-environments", &["gongfu-core", "gongfu-files"]),
     ("gongfu-files", &["gongfu-core"]),
     ("gongfu-hub", &["gongfu-archive", "gongfu-core"]),
-    ("gongfu-import", &["gongfu-archive", "gongfu-core", "gongfu-files"]),
+    (
+        "gongfu-import",
+        &["gongfu-archive", "gongfu-core", "gongfu-files"],
+    ),
     ("gongfu-library", &["gongfu-core", "gongfu-files"]),
     ("gongfu-llm", &["gongfu-core"]),
     ("gongfu-mcp", &["gongfu-core", "gongfu-hub"]),

@@ -51,7 +51,7 @@ fn file(name: &str) -> Vec<u8> {
 /// A record of pax.
 fn record(key: &str, value: &[u8]) -> Vec<u8> {
     let rest = key.len() + value.len() + 3;
-    let length = (1..)
+    let length = (1..10)
         .map(|digits| rest + digits)
         .find(|length| length.to_string().len() + rest == *length)
         .unwrap();
@@ -107,7 +107,7 @@ fn what_others_write_is_read() {
     add("skill/SKILL.md", 0o644, b"---\n");
     add("skill/run", 0o755, &[b'x'; 512]);
     add(&long, 0o600, b"long");
-    add(&prefixed, 0o644, &[b'y'; 100_000]);
+    add(&prefixed, 0o644, &vec![b'y'; 100_000]);
     let plain = builder.into_inner().unwrap();
     for bytes in [plain.clone(), gzip(&plain)] {
         let files = files(&bytes).unwrap();

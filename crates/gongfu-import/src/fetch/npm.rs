@@ -52,7 +52,7 @@ fn fetch_by(
     let spec = match version {
         // npm would take it for a path.
         Some(version) if version.starts_with(['.', '~', '/']) && !is_tilde_range(version) => {
-            let message = format!("`{version}` is no version of a package");
+            let message = format!("`{version}` isn't a version of a package");
             let hint = "write npm:NAME@VERSION, as in npm:skills@1.2.0";
             return Err(ImportError::new(ImportCode::SourceInvalid, message, hint));
         }

@@ -145,7 +145,7 @@ impl Web {
                 && let Some(location) = header(LOCATION)
             {
                 let next = url.join(&location).map_err(|why| {
-                    let message = format!("{} leads to something that is no URL", shown(&url));
+                    let message = format!("{} leads to something that isn't a URL", shown(&url));
                     ImportError::refused(format!("{message}: {why}"))
                 })?;
                 url = next;

@@ -177,7 +177,7 @@ fn time_is_limited() {
     }
     let url = server.url("/late");
     let web = client(&url);
-    let past = web.deadline() - Duration::from_hours(1);
+    let past = std::time::Instant::now();
     assert!(web.fetch(&url, 10, past).is_err());
 }
 

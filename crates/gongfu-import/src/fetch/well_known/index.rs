@@ -36,7 +36,7 @@ pub struct IndexEntry {
     pub kind: EntryKind,
 }
 
-/// What an entry names.
+/// The content that an entry names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
     /// A SKILL.md alone, with its digest.
@@ -72,7 +72,7 @@ pub(super) fn read(bytes: &[u8], url: &Url) -> Result<Entries, ImportError> {
     };
     let index: Map<String, Value> = match serde_json::from_slice(bytes) {
         Ok(index) => index,
-        Err(why) => return refused(&format!("it is no JSON object: {why}")),
+        Err(why) => return refused(&format!("it isn't a JSON object: {why}")),
     };
     let Some(Value::Array(skills)) = index.get("skills") else {
         return refused("it has no list `skills`");
@@ -101,7 +101,7 @@ pub(super) fn read(bytes: &[u8], url: &Url) -> Result<Entries, ImportError> {
                 description: description.to_owned(),
                 url: url
                     .join(&link)
-                    .map_err(|why| format!("`url` is no URL: {why}"))?,
+                    .map_err(|why| format!("`url` isn't a URL: {why}"))?,
                 kind,
             })
         });
