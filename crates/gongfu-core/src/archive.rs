@@ -9,18 +9,42 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::skill::SkillPath;
 use crate::skill::path::PathError;
 
-/// The most entries, folders included.
-pub const MAX_ENTRIES: usize = 2_000;
-/// The most bytes of a file.
-pub const MAX_FILE: u64 = 32 * 1024 * 1024;
-/// The most bytes of all files.
-pub const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most bytes that one byte of the archive may become.
 const MAX_RATIO: u64 = 100;
 /// The length up to which a file may be packed as well as it can be.
 pub const SMALL: u64 = 1024 * 1024;
-/// The most names in a path.
-const MAX_DEPTH: usize = 12;
+/// The bytes of a mebibyte, in which limits are shown.
+const MEBIBYTE: u64 = 1024 * 1024;
+
+/// The limits of an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveLimits {
+    /// The most entries, folders included.
+    pub entries: usize,
+    /// The most bytes of a file.
+    pub file: u64,
+    /// The most bytes of all files.
+    pub total: u64,
+    /// The most names in a path.
+    pub depth: usize,
+}
+
+impl ArchiveLimits {
+    /// The limits of an archive of one skill.
+    pub const SKILL: Self = Self {
+        entries: 2_000,
+        file: 32 * MEBIBYTE,
+        total: 64 * MEBIBYTE,
+        depth: 12,
+    };
+    /// The limits of an archive of many skills, such as that of a repository.
+    pub const COLLECTION: Self = Self {
+        entries: 20_000,
+        file: 32 * MEBIBYTE,
+        total: 256 * MEBIBYTE,
+        depth: 24,
+    };
+}
 
 /// The bits of a Unix mode that say what something is, and their values.
 const KIND: u32 = 0o170_000;
@@ -39,20 +63,20 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
     /// There are too many entries.
-    #[error("the archive has more than {MAX_ENTRIES} entries")]
-    Entries,
+    #[error("the archive has more than {0} entries")]
+    Entries(usize),
     /// A file is too long.
-    #[error("`{0}` is longer than 32 MiB")]
-    FileLength(String),
+    #[error("`{0}` is longer than {limit} MiB", limit = .1 / MEBIBYTE)]
+    FileLength(String, u64),
     /// All files together are too long.
-    #[error("the files are longer than 64 MiB together")]
-    Total,
+    #[error("the files are longer than {limit} MiB together", limit = .0 / MEBIBYTE)]
+    Total(u64),
     /// A file was packed suspiciously well.
     #[error("`{0}` is packed more than {MAX_RATIO} times")]
     Ratio(String),
     /// A path is too deep.
-    #[error("`{0}` is deeper than {MAX_DEPTH} folders")]
-    Depth(String),
+    #[error("`{0}` is deeper than {1} folders")]
+    Depth(String, usize),
     /// A name isn't UTF-8.
     #[error("the name of an entry isn't UTF-8")]
     Encoding,
@@ -119,22 +143,34 @@ pub struct AdmittedFile {
 }
 
 /// Decides about the entries of one archive, one after another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ArchiveCheck {
+    limits: ArchiveLimits,
     entries: usize,
     total: u64,
     paths: PathSet,
 }
 
 impl ArchiveCheck {
+    /// A check with these limits, before the first entry.
+    pub fn new(limits: ArchiveLimits) -> Self {
+        Self {
+            limits,
+            entries: 0,
+            total: 0,
+            paths: PathSet::default(),
+        }
+    }
+
     /// Decides about an entry before it is read; `None` for a folder.
     ///
     /// # Errors
     /// The archive isn't taken.
     pub fn admit(&mut self, head: EntryHead<'_>) -> Result<Option<AdmittedFile>, ArchiveError> {
+        let limits = self.limits;
         self.entries += 1;
-        if self.entries > MAX_ENTRIES {
-            return Err(ArchiveError::Entries);
+        if self.entries > limits.entries {
+            return Err(ArchiveError::Entries(limits.entries));
         }
         let name = std::str::from_utf8(head.name).map_err(|_| ArchiveError::Encoding)?;
         let shown = || crate::text::clipped(name, 200, char::REPLACEMENT_CHARACTER);
@@ -156,8 +192,8 @@ impl ArchiveCheck {
         if head.is_encrypted {
             return Err(ArchiveError::Encrypted(shown()));
         }
-        if path.as_str().split('/').count() > MAX_DEPTH {
-            return Err(ArchiveError::Depth(shown()));
+        if path.as_str().split('/').count() > limits.depth {
+            return Err(ArchiveError::Depth(shown(), limits.depth));
         }
         if !path.is_root() && !path.as_str().split('/').all(is_portable) {
             return Err(ArchiveError::Name(shown()));
@@ -168,15 +204,15 @@ impl ArchiveCheck {
         if is_folder {
             return Ok(None);
         }
-        let by_ratio = head.packed.saturating_mul(MAX_RATIO).max(SMALL);
+        let total = ArchiveError::Total(limits.total);
         let (limit, over) = [
-            (by_ratio, ArchiveError::Ratio(shown())),
-            (MAX_FILE, ArchiveError::FileLength(shown())),
-            (MAX_TOTAL.saturating_sub(self.total), ArchiveError::Total),
+            (unpacked(head.packed), ArchiveError::Ratio(shown())),
+            (limits.file, ArchiveError::FileLength(shown(), limits.file)),
+            (limits.total.saturating_sub(self.total), total.clone()),
         ]
         .into_iter()
         .min_by_key(|(limit, _)| *limit)
-        .unwrap_or((0, ArchiveError::Total));
+        .unwrap_or((0, total));
         Ok(Some(AdmittedFile {
             path,
             is_executable: head
@@ -192,6 +228,11 @@ impl ArchiveCheck {
     pub fn count(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
     }
+}
+
+/// The most bytes that so many bytes of an archive may become.
+pub fn unpacked(packed: u64) -> u64 {
+    packed.saturating_mul(MAX_RATIO).max(SMALL)
 }
 
 /// The paths of the files and folders of one skill, which differ on every system.

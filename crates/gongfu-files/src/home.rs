@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 34] = [
+const ENTRIES: [&str; 35] = [
     "skills",
     "built-in",
     "index",
@@ -25,6 +25,7 @@ const ENTRIES: [&str; 34] = [
     "blobs",
     "records",
     "imports",
+    "kept",
     "locks",
     "run",
     "environments",
@@ -63,6 +64,7 @@ const ENTRIES: [&str; 34] = [
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
 /// imports/         records of imports that were interrupted, and files of skills by digest; may be deleted while none runs
+/// kept/            skills that you had changed, as they were before an import replaced them; yours
 /// locks/           locks between the processes of gongfu; may be deleted while none runs
 /// run/             sockets and logs of the processes that run other servers; may be deleted while none runs
 /// records/         records with a path, such as sessions; yours

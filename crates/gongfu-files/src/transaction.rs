@@ -133,11 +133,23 @@ impl Transaction {
         match parent.dir().rename(own, self.staged.dir(), &name) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 self.staged.dir().create_dir(&name)?;
-                copy(&Root::open(from)?, &Root::open(&self.staged.path().join(&name))?)?;
+                copy_tree(
+                    &Root::open(from)?,
+                    &Root::open(&self.staged.path().join(&name))?,
+                )?;
             }
             moved => moved?,
         }
         self.add(at, Some(name))
+    }
+
+    /// A copy of a folder in place of what is at a path.
+    ///
+    /// # Errors
+    /// As [`Transaction::put_folder`], or it can't be read.
+    pub fn copy_folder(&mut self, at: &Path, from: &Path) -> io::Result<()> {
+        let folder = self.put_folder(at)?;
+        copy_tree(&Root::open(from)?, &folder)
     }
 
     /// A new file in place of what is at a path.
@@ -312,7 +324,10 @@ impl Journal {
 }
 
 /// Copies the files, folders and links of a folder into an empty one.
-fn copy(from: &Root, to: &Root) -> io::Result<()> {
+///
+/// # Errors
+/// An entry can't be read or written, or is neither a file, a folder nor a link.
+pub fn copy_tree(from: &Root, to: &Root) -> io::Result<()> {
     from.walk(|entry| match entry.kind {
         TreeKind::Folder => to.create_folder_exact(&entry.path, entry.mode),
         TreeKind::File => {

@@ -5,7 +5,6 @@
 //! holds that port.
 
 pub mod agent;
-pub mod archive;
 pub mod argument;
 pub mod binary;
 pub mod call;
@@ -39,6 +38,9 @@ pub mod surface;
 pub mod tool;
 pub mod upstream;
 pub mod writing;
+
+// Surfaces know the hub and the core alone.
+pub use gongfu_archive::zip as archive;
 
 pub use call::{Call, Event, EventSink, Events, Question};
 pub use capability::{Capability, CapabilityContext, CapabilityKind};

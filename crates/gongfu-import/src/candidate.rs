@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::archive::{MAX_ENTRIES, MAX_FILE, MAX_TOTAL, PathSet};
+use gongfu_core::archive::{ArchiveLimits, PathSet};
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::disk::Root;
 
@@ -90,15 +90,22 @@ impl Candidate {
         let is_inside = |path: &str| top.is_root() || is_below(path, top.as_str());
         if let Some((path, why)) = refused.find(|(path, _)| is_inside(path)) {
             let name = &found.name;
-            return Err(ImportError::refused(format!("skill `{name}` has `{path}`: {why}")));
+            return Err(ImportError::refused(format!(
+                "skill `{name}` has `{path}`: {why}"
+            )));
         }
         let mut files = BTreeMap::new();
         let below = content.files.range(top.clone()..);
-        for (source, file) in below.take_while(|(path, _)| path.as_str().starts_with(top.as_str())) {
+        for (source, file) in below.take_while(|(path, _)| path.as_str().starts_with(top.as_str()))
+        {
             if !source.is_within(&top) {
                 continue;
             }
-            let start = if top.is_root() { 0 } else { top.as_str().len() + 1 };
+            let start = if top.is_root() {
+                0
+            } else {
+                top.as_str().len() + 1
+            };
             let path = source.as_str().get(start..).unwrap_or_default();
             let Ok(path) = SkillPath::new(path) else {
                 continue;
@@ -131,15 +138,19 @@ impl Candidate {
         let name = &self.found.name;
         let mut paths = PathSet::default();
         let (count, bytes) = self.size();
-        if count > MAX_ENTRIES {
-            let message = format!("skill `{name}` has more than {MAX_ENTRIES} files");
+        let limits = ArchiveLimits::SKILL;
+        if count > limits.entries {
+            let most = limits.entries;
+            let message = format!("skill `{name}` has more than {most} files");
             return Err(ImportError::too_large(message));
         }
-        if bytes > MAX_TOTAL {
-            return Err(ImportError::too_large(format!("skill `{name}` is longer than 64 MiB")));
+        if bytes > limits.total {
+            return Err(ImportError::too_large(format!(
+                "skill `{name}` is longer than 64 MiB"
+            )));
         }
         for (path, file) in self.files.iter().filter(|(_, file)| file.is_installed) {
-            if file.file.size > MAX_FILE {
+            if file.file.size > limits.file {
                 let message = format!("`{path}` of skill `{name}` is longer than 32 MiB");
                 return Err(ImportError::too_large(message));
             }
@@ -172,7 +183,8 @@ pub fn stage(
     while rest.peek().is_some() {
         let mut group: Vec<Candidate> = Vec::new();
         let mut bytes = 0;
-        while let Some(next) = rest.next_if(|next| group.is_empty() || bytes + next.bytes() <= MAX_READ)
+        while let Some(next) =
+            rest.next_if(|next| group.is_empty() || bytes + next.bytes() <= MAX_READ)
         {
             bytes += next.bytes();
             group.push(next);
@@ -200,14 +212,18 @@ fn write(
         let hint = "check the disk and the permissions of gongfu's home";
         ImportError::new(ImportCode::PlaceUnwritable, message, hint)
     };
-    into.create_folder_exact(Path::new(name), 0o755).map_err(unwritable)?;
+    into.create_folder_exact(Path::new(name), 0o755)
+        .map_err(unwritable)?;
     let staged = into.path().join(name);
     let root = Root::open(&staged).map_err(unwritable)?;
     let mut files = BTreeMap::new();
     let mut surveyor = Surveyor::default();
     for ((path, file), bytes) in candidate.files.iter().zip(&contents) {
         if bytes.len() as u64 != file.file.size {
-            let message = format!("`{path}` of skill `{}` changed while it was read", candidate.found.name);
+            let message = format!(
+                "`{path}` of skill `{}` changed while it was read",
+                candidate.found.name
+            );
             return Err(ImportError::refused(message));
         }
         if !file.is_installed {
@@ -223,7 +239,9 @@ fn write(
         };
         files.insert(path.clone(), locked);
     }
-    let digest = files.iter().map(|(path, file)| (path, file.executable, file.digest));
+    let digest = files
+        .iter()
+        .map(|(path, file)| (path, file.executable, file.digest));
     let counted = candidate.files.iter().zip(&contents);
     let counted = counted.filter(|((_, file), _)| !file.file.is_link);
     let counted = counted.map(|((path, _), bytes)| DigestedFile {
@@ -242,7 +260,12 @@ fn write(
     })
 }
 
-pub(crate) fn write_file(root: &Root, path: &SkillPath, mode: u32, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_file(
+    root: &Root,
+    path: &SkillPath,
+    mode: u32,
+    bytes: &[u8],
+) -> std::io::Result<()> {
     use std::io::Write as _;
 
     let parent = path.parent();
@@ -265,7 +288,9 @@ pub fn folder_name(name: &str) -> String {
         }
     }
     let folder = folder.trim_matches(['.', '-']);
-    let folder = folder.get(..folder.floor_char_boundary(MAX_NAME)).unwrap_or_default();
+    let folder = folder
+        .get(..folder.floor_char_boundary(MAX_NAME))
+        .unwrap_or_default();
     if folder.is_empty() {
         "unnamed-skill".to_owned()
     } else {

@@ -1,4 +1,18 @@
 //! Fetching: from each kind of source to its files.
+//!
+//! What comes over the network is kept in memory and within limits. Nothing is written but what `git` and `npm` put into
+//! the folder that they are given.
 
+pub mod any;
+pub mod artifact;
 pub mod folder;
 pub mod git;
+pub mod npm;
+mod public_addresses;
+pub mod web;
+pub mod well_known;
+
+pub use public_addresses::PublicAddresses;
+
+#[cfg(test)]
+mod test_server;

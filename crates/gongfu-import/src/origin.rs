@@ -144,7 +144,11 @@ impl Origin {
                 let absolute = path.to_string_lossy().into_owned();
                 let is_project = lock == NpxLock::Project;
                 NpxEntry {
-                    source: if is_project { portable(path, base) } else { absolute.clone() },
+                    source: if is_project {
+                        portable(path, base)
+                    } else {
+                        absolute.clone()
+                    },
                     source_type: "local".to_owned(),
                     source_url: (!is_project).then_some(absolute),
                     hash,
@@ -174,7 +178,9 @@ impl Origin {
 /// `OWNER/NAME` of a repository's address, also with folders between the two.
 fn owner_and_name(address: &str) -> Option<String> {
     let path = match Url::parse(address) {
-        Ok(url) if matches!(url.scheme(), "http" | "https" | "ssh") => url.path().get(1..)?.to_owned(),
+        Ok(url) if matches!(url.scheme(), "http" | "https" | "ssh") => {
+            url.path().get(1..)?.to_owned()
+        }
         Ok(_) => return None,
         Err(_) => address.split_once(':')?.1.to_owned(),
     };
@@ -199,7 +205,11 @@ pub fn portable(path: &Path, base: &Path) -> String {
 pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
-    let common = from.iter().zip(&to).take_while(|(left, right)| left == right).count();
+    let common = from
+        .iter()
+        .zip(&to)
+        .take_while(|(left, right)| left == right)
+        .count();
     let up = from.iter().skip(common).map(|_| Component::ParentDir);
     up.chain(to.iter().skip(common).copied()).collect()
 }

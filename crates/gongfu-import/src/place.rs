@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind, Root};
-use gongfu_files::transaction::Transaction;
+use gongfu_files::transaction::{Transaction, copy_tree};
 
 use crate::error::{ImportCode, ImportError};
 use crate::lock::npx::{NpxEntry, NpxLock};
@@ -67,7 +67,12 @@ pub struct Outcome {
 ///
 /// # Errors
 /// A lock can't be read, a skill was changed by a person, or a folder can't be written. Nothing is changed then.
-pub fn place(home: &Home, scope: &Scope, changes: &Changes, now: &str) -> Result<Outcome, ImportError> {
+pub fn place(
+    home: &Home,
+    scope: &Scope,
+    changes: &Changes,
+    now: &str,
+) -> Result<Outcome, ImportError> {
     let unwritable = |error: io::Error| {
         let message = format!("the skills can't be placed: {error}");
         let hint = "nothing was changed; check the permissions and the disk, then try again";
@@ -116,11 +121,23 @@ pub fn place(home: &Home, scope: &Scope, changes: &Changes, now: &str) -> Result
         }
     }
     let own = lock.bytes();
-    transaction.put_file(&scope.own_lock, &own).map_err(unwritable)?;
+    transaction
+        .put_file(&scope.own_lock, &own)
+        .map_err(unwritable)?;
     if let Some((kind, document)) = npx {
-        let entries: Vec<(String, NpxEntry)> =
-            changes.put.iter().filter_map(|placement| placement.npx.clone()).collect();
-        write_npx(&mut transaction, kind, &document, &entries, &changes.removed_npx, now)?;
+        let entries: Vec<(String, NpxEntry)> = changes
+            .put
+            .iter()
+            .filter_map(|placement| placement.npx.clone())
+            .collect();
+        write_npx(
+            &mut transaction,
+            kind,
+            &document,
+            &entries,
+            &changes.removed_npx,
+            now,
+        )?;
     }
     transaction.commit().map_err(unwritable)?;
     Ok(outcome)
@@ -138,10 +155,16 @@ fn write_npx(
         return Ok(());
     }
     let bytes = kind.changed(document, entries, removed, now)?;
-    transaction.put_file(&document.path, &bytes).map_err(|error| {
-        let message = format!("{} can't be written: {error}", document.path.display());
-        ImportError::new(ImportCode::PlaceUnwritable, message, "check its permissions; nothing was changed")
-    })
+    transaction
+        .put_file(&document.path, &bytes)
+        .map_err(|error| {
+            let message = format!("{} can't be written: {error}", document.path.display());
+            ImportError::new(
+                ImportCode::PlaceUnwritable,
+                message,
+                "check its permissions; nothing was changed",
+            )
+        })
 }
 
 /// Stages a skill, and the links to it.
@@ -168,7 +191,10 @@ fn put(
     }
     for client in changes.clients.iter().filter(|_| !changes.copies) {
         let place = client.join(&placement.folder);
-        let (real, skills) = (disk::real_outside(client), disk::real_outside(&scope.skills));
+        let (real, skills) = (
+            disk::real_outside(client),
+            disk::real_outside(&scope.skills),
+        );
         if real == skills || leads_to(&place, &folder) {
             continue;
         }
@@ -181,7 +207,9 @@ fn put(
 
 /// The folders of agents that have a skill, as the lock has them.
 fn clients(scope: &Scope, changes: &Changes, before: Option<&LockedSkill>) -> Vec<String> {
-    let mut clients: Vec<String> = before.map(|locked| locked.clients.clone()).unwrap_or_default();
+    let mut clients: Vec<String> = before
+        .map(|locked| locked.clients.clone())
+        .unwrap_or_default();
     for client in &changes.clients {
         let below = client.strip_prefix(&scope.base).unwrap_or(client);
         let below = below.to_string_lossy().into_owned();
@@ -225,7 +253,7 @@ fn keep(home: &Home, folder: &Path, key: &str, now: &str) -> io::Result<PathBuf>
     let name = format!("{}-{time}", gongfu_files::slug(key));
     kept.dir().create_dir(&name)?;
     let path = kept.path().join(&name);
-    gongfu_files::copy_tree(&Root::open(folder)?, &Root::open(&path)?)?;
+    copy_tree(&Root::open(folder)?, &Root::open(&path)?)?;
     Ok(path)
 }
 

@@ -87,7 +87,9 @@ fn packages(spec: &PackageSpec) -> Vec<String> {
                     let is_name = |character: char| {
                         character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.')
                     };
-                    line.chars().take_while(|character| is_name(*character)).collect()
+                    line.chars()
+                        .take_while(|character| is_name(*character))
+                        .collect()
                 })
                 .filter(|name: &String| !name.is_empty())
                 .collect()
@@ -95,8 +97,12 @@ fn packages(spec: &PackageSpec) -> Vec<String> {
         PackageSpec::Package { package, .. } => {
             let package: Value = serde_json::from_str(package).unwrap_or_default();
             let kinds = ["dependencies", "optionalDependencies"];
-            let named = kinds.iter().filter_map(|kind| package.get(kind)?.as_object());
-            named.flat_map(|packages| packages.keys().cloned()).collect()
+            let named = kinds
+                .iter()
+                .filter_map(|kind| package.get(kind)?.as_object());
+            named
+                .flat_map(|packages| packages.keys().cloned())
+                .collect()
         }
         PackageSpec::Imports { .. } => Vec::new(),
     }
@@ -113,18 +119,37 @@ mod tests {
         let mut surveyor = Surveyor::default();
         let files = [
             ("SKILL.md", "See https://docs.example.com", false),
-            ("scripts/get.py", "# /// script\n# dependencies = [\"requests>=2\"]\n# ///\nget('https://api.example.com/x')\n", false),
-            ("tool", "#!/bin/sh\ncurl http://127.0.0.1 HTTPS://Files.Example.org:443/a\n", false),
+            (
+                "scripts/get.py",
+                "# /// script\n# dependencies = [\"requests>=2\"]\n# ///\nget('https://api.example.com/x')\n",
+                false,
+            ),
+            (
+                "tool",
+                "#!/bin/sh\ncurl http://127.0.0.1 HTTPS://Files.Example.org:443/a\n",
+                false,
+            ),
             ("bin/run", "\u{1}", true),
-            ("package.json", "{\"dependencies\": {\"left-pad\": \"1\"}}", false),
+            (
+                "package.json",
+                "{\"dependencies\": {\"left-pad\": \"1\"}}",
+                false,
+            ),
         ];
         for (path, text, is_executable) in files {
-            surveyor.add(&SkillPath::new(path).unwrap(), is_executable, text.as_bytes());
+            surveyor.add(
+                &SkillPath::new(path).unwrap(),
+                is_executable,
+                text.as_bytes(),
+            );
         }
         let survey = surveyor.finish();
         let scripts: Vec<&str> = survey.scripts.iter().map(SkillPath::as_str).collect();
         assert_eq!(scripts, ["bin/run", "scripts/get.py", "tool"]);
         assert_eq!(Vec::from_iter(survey.packages), ["left-pad", "requests"]);
-        assert_eq!(Vec::from_iter(survey.hosts), ["api.example.com", "files.example.org"]);
+        assert_eq!(
+            Vec::from_iter(survey.hosts),
+            ["api.example.com", "files.example.org"]
+        );
     }
 }

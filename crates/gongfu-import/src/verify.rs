@@ -69,7 +69,11 @@ pub fn verify(folder: &Path, locked: &LockedSkill) -> Vec<Difference> {
     };
     if locked.linked {
         let is_there = disk::kind_outside(folder) == Some(EntryKind::Folder);
-        return if is_there { Vec::new() } else { whole(DifferenceKind::Missing) };
+        return if is_there {
+            Vec::new()
+        } else {
+            whole(DifferenceKind::Missing)
+        };
     }
     let root = match Root::open(folder) {
         Ok(root) => root,
@@ -85,7 +89,10 @@ pub fn verify(folder: &Path, locked: &LockedSkill) -> Vec<Difference> {
     let mut differences = Vec::new();
     let _ = root.walk(|entry| {
         let shown = entry.path.to_string_lossy().into_owned();
-        let path = entry.path.to_str().and_then(|path| SkillPath::new(path).ok());
+        let path = entry
+            .path
+            .to_str()
+            .and_then(|path| SkillPath::new(path).ok());
         let known = path.as_ref().and_then(|path| missing.remove(path));
         let kinds = match (&entry.kind, known, &path) {
             // A folder alone is nothing.
@@ -175,12 +182,29 @@ mod tests {
     use crate::lock::own::{LockedFile, LockedSkill};
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests make the folders that they verify")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests make the folders that they verify"
+    )]
     fn each_kind_of_difference_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let mut locked = LockedSkill::default();
-        for name in ["same", "text", "lines", "back", "mode", "run", "gone", "link", "deep/file"] {
-            let text = if name == "back" { "a\r\nb\r\n" } else { "a\nb\n" };
+        for name in [
+            "same",
+            "text",
+            "lines",
+            "back",
+            "mode",
+            "run",
+            "gone",
+            "link",
+            "deep/file",
+        ] {
+            let text = if name == "back" {
+                "a\r\nb\r\n"
+            } else {
+                "a\nb\n"
+            };
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, text).unwrap();
@@ -202,7 +226,10 @@ mod tests {
         std::fs::remove_file(path("link")).unwrap();
         symlink("same", path("link")).unwrap();
         let found = verify(folder.path(), &locked);
-        let found: Vec<_> = found.iter().map(|found| (found.path.as_str(), found.kind)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|found| (found.path.as_str(), found.kind))
+            .collect();
         assert_eq!(
             found,
             [

@@ -242,6 +242,7 @@ const FENCES: &[(&str, &[Ban])] = &[
         ],
     ),
     ("gongfu-agent", PORTS_ALONE),
+    ("gongfu-archive", NO_IO),
     ("gongfu-attack", SANDBOX),
     ("gongfu-core", NO_IO),
     ("gongfu-docker", SANDBOX),

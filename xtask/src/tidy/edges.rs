@@ -18,6 +18,7 @@ pub(super) const CHECK: Check = Check {
 const EDGES: &[(&str, &[&str])] = &[
     ("gongfu", ALL),
     ("gongfu-agent", &["gongfu-core", "gongfu-hub"]),
+    ("gongfu-archive", &["gongfu-core"]),
     ("gongfu-attack", &["gongfu-core", "gongfu-sandbox"]),
     ("gongfu-conformance", ALL),
     ("gongfu-core", &["gongfu-skills-ref"]),
@@ -25,8 +26,11 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gongfu-docker", &["gongfu-core", "gongfu-sandbox"]),
     ("gongfu-environments", &["gongfu-core", "gongfu-files"]),
     ("gongfu-files", &["gongfu-core"]),
-    ("gongfu-hub", &["gongfu-core"]),
-    ("gongfu-import", &["gongfu-core", "gongfu-files"]),
+    ("gongfu-hub", &["gongfu-archive", "gongfu-core"]),
+    (
+        "gongfu-import",
+        &["gongfu-archive", "gongfu-core", "gongfu-files"],
+    ),
     ("gongfu-library", &["gongfu-core", "gongfu-files"]),
     ("gongfu-llm", &["gongfu-core"]),
     ("gongfu-mcp", &["gongfu-core", "gongfu-hub"]),
@@ -60,7 +64,7 @@ const FENCED: &[(&str, &[&str])] = &[
 ];
 
 /// The crates that do no IO.
-const NO_IO: &[&str] = &["gongfu-core", "gongfu-skills-ref"];
+const NO_IO: &[&str] = &["gongfu-archive", "gongfu-core", "gongfu-skills-ref"];
 
 /// Libraries for IO, which those crates must not name, in their tests either.
 const IO_LIBRARIES: &[&str] = &[

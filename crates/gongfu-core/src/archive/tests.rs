@@ -1,10 +1,11 @@
 //! Entries that are taken, and entries that aren't.
 
 use super::{
-    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, MAX_FILE, MAX_TOTAL, SMALL,
-    without_top_folder,
+    ArchiveCheck, ArchiveError, ArchiveFile, ArchiveLimits, EntryHead, SMALL, without_top_folder,
 };
 use crate::skill::SkillPath;
+
+const LIMITS: ArchiveLimits = ArchiveLimits::SKILL;
 
 fn head(name: &str) -> EntryHead<'_> {
     EntryHead {
@@ -17,13 +18,13 @@ fn head(name: &str) -> EntryHead<'_> {
 }
 
 fn refused(head: EntryHead<'_>) -> String {
-    let refused = ArchiveCheck::default().admit(head).unwrap_err();
+    let refused = ArchiveCheck::new(LIMITS).admit(head).unwrap_err();
     format!("{refused:?}").split('(').next().unwrap().to_owned()
 }
 
 #[test]
 fn plain_files_and_folders_are_taken() {
-    let mut check = ArchiveCheck::default();
+    let mut check = ArchiveCheck::new(LIMITS);
     let mut admit = |head| check.admit(head).unwrap();
     let folder = |mode| EntryHead { mode, ..head("a/") };
     assert_eq!(admit(folder(Some(0o040_755))), None);
@@ -82,7 +83,7 @@ fn names_that_lead_elsewhere_are_refused() {
         assert_eq!(refused(head(name)), "Name", "{name:?}");
     }
     let deep = |depth: usize| vec!["a"; depth].join("/");
-    assert!(ArchiveCheck::default().admit(head(&deep(12))).is_ok());
+    assert!(ArchiveCheck::new(LIMITS).admit(head(&deep(12))).is_ok());
     assert_eq!(refused(head(&deep(13))), "Depth");
     let latin = EntryHead {
         name: b"caf\xe9",
@@ -108,7 +109,7 @@ fn only_plain_files_are_taken() {
             mode: Some(mode),
             ..head("a")
         };
-        let admitted = ArchiveCheck::default().admit(entry);
+        let admitted = ArchiveCheck::new(LIMITS).admit(entry);
         let found = admitted.map_or_else(
             |error| format!("{error:?}").split('(').next().unwrap().to_owned(),
             |_| "taken".to_owned(),
@@ -135,7 +136,7 @@ fn no_path_is_there_twice() {
         ("A/b", "a"),
         ("./a", "a"),
     ] {
-        let mut check = ArchiveCheck::default();
+        let mut check = ArchiveCheck::new(LIMITS);
         check.admit(head(first)).unwrap();
         let second = check.admit(head(second));
         assert!(matches!(second, Err(ArchiveError::Duplicate(_))), "{first}");
@@ -144,7 +145,7 @@ fn no_path_is_there_twice() {
 
 #[test]
 fn lengths_are_limited() {
-    let mut check = ArchiveCheck::default();
+    let mut check = ArchiveCheck::new(LIMITS);
     let mut limit = |name: &str, packed, read| {
         let file = check
             .admit(EntryHead {
@@ -166,19 +167,22 @@ fn lengths_are_limited() {
     assert_eq!(limit("a", 10, 0), (SMALL, "Ratio".to_owned()));
     assert_eq!(limit("b", 20_000, 0), (2_000_000, "Ratio".to_owned()));
     assert_eq!(
-        limit("c", u64::MAX, MAX_FILE),
-        (MAX_FILE, "FileLength".to_owned())
+        limit("c", u64::MAX, LIMITS.file),
+        (LIMITS.file, "FileLength".to_owned())
     );
     assert_eq!(
-        limit("d", MAX_FILE, MAX_FILE),
-        (MAX_FILE, "FileLength".to_owned())
+        limit("d", LIMITS.file, LIMITS.file),
+        (LIMITS.file, "FileLength".to_owned())
     );
-    assert_eq!(limit("e", MAX_TOTAL, 0), (0, "Total".to_owned()));
-    let mut many = ArchiveCheck::default();
-    for number in 0..MAX_ENTRIES {
+    assert_eq!(limit("e", LIMITS.total, 0), (0, "Total".to_owned()));
+    let mut many = ArchiveCheck::new(LIMITS);
+    for number in 0..LIMITS.entries {
         many.admit(head(&number.to_string())).unwrap();
     }
-    assert_eq!(many.admit(head("one more")), Err(ArchiveError::Entries));
+    assert_eq!(
+        many.admit(head("one more")),
+        Err(ArchiveError::Entries(2_000))
+    );
 }
 
 #[test]

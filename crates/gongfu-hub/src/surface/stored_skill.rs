@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gongfu_core::archive::{ArchiveFile, MAX_FILE};
+use gongfu_core::archive::{ArchiveFile, ArchiveLimits};
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::PortError;
 use gongfu_core::skill::{Digest, SkillPath};
@@ -163,11 +163,12 @@ pub(super) async fn read(
     if !skill.files.iter().any(|file| file.path == *path) {
         return Err(unknown().error());
     }
-    match call.space.skills().read(skill, path, MAX_FILE).await {
+    let limit = ArchiveLimits::SKILL.file;
+    match call.space.skills().read(skill, path, limit).await {
         Ok(content) if content.is_cut() => Err(Problem::FileTooLarge {
             path: path.to_string(),
             bytes: content.size,
-            limit: MAX_FILE,
+            limit,
         }
         .error()),
         Ok(content) => Ok(content.bytes),

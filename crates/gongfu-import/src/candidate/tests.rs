@@ -30,34 +30,50 @@ fn staged_files_are_those_of_the_skill() {
         ("skills/ab/file.txt", "x", ContentFile::PLAIN),
         ("skills/a.txt", "x", ContentFile::PLAIN),
     ]);
-    let found = discover(&mut content, Search::default()).unwrap().skills.remove(0);
+    let found = discover(&mut content, Search::default())
+        .unwrap()
+        .skills
+        .remove(0);
     let candidate = Candidate::of(&content, found, Choice::Usual).unwrap();
     assert_eq!(candidate.size().0, 3);
     let folder = tempfile::tempdir().unwrap();
     let root = Root::open(folder.path()).unwrap();
-    let staged = stage(&mut content, vec![candidate], &root).unwrap().remove(0);
+    let staged = stage(&mut content, vec![candidate], &root)
+        .unwrap()
+        .remove(0);
     let paths: Vec<&str> = staged.files.keys().map(SkillPath::as_str).collect();
     assert_eq!(paths, ["SKILL.md", "deep/file.txt", "run.sh"]);
     assert_eq!(staged.survey.scripts.len(), 1);
     let mut seen = Vec::new();
-    Root::open(&staged.staged).unwrap().walk(|entry| {
-        seen.push((entry.path.display().to_string(), entry.mode));
-        Ok::<_, ()>(())
-    }).unwrap();
+    Root::open(&staged.staged)
+        .unwrap()
+        .walk(|entry| {
+            seen.push((entry.path.display().to_string(), entry.mode));
+            Ok::<_, ()>(())
+        })
+        .unwrap();
     seen.sort();
     let files: Vec<_> = seen.iter().filter(|(path, _)| path != "deep").collect();
-    assert_eq!(files, [
-        &("SKILL.md".to_owned(), 0o644),
-        &("deep/file.txt".to_owned(), 0o600),
-        &("run.sh".to_owned(), 0o755),
-    ]);
+    assert_eq!(
+        files,
+        [
+            &("SKILL.md".to_owned(), 0o644),
+            &("deep/file.txt".to_owned(), 0o600),
+            &("run.sh".to_owned(), 0o755),
+        ]
+    );
     // Other installers count what they leave out.
     assert_ne!(staged.computed_hash, staged.digest.to_string());
 }
 
 #[test]
 fn a_skill_with_what_none_may_have_is_refused() {
-    let found = |content: &mut Content| discover(content, Search::default()).unwrap().skills.remove(0);
+    let found = |content: &mut Content| {
+        discover(content, Search::default())
+            .unwrap()
+            .skills
+            .remove(0)
+    };
     let mut twins = content(&[
         ("a/SKILL.md", DOCUMENT, ContentFile::PLAIN),
         ("a/Read.md", "", ContentFile::PLAIN),
@@ -67,10 +83,14 @@ fn a_skill_with_what_none_may_have_is_refused() {
     let error = Candidate::of(&twins, skill, Choice::Usual).unwrap_err();
     assert!(error.message.contains("letter case"), "{error}");
     let mut linked = content(&[("a/SKILL.md", DOCUMENT, ContentFile::PLAIN)]);
-    linked.refused.push(("b/link".to_owned(), "elsewhere".to_owned()));
+    linked
+        .refused
+        .push(("b/link".to_owned(), "elsewhere".to_owned()));
     let skill = found(&mut linked);
     Candidate::of(&linked, skill.clone(), Choice::Usual).unwrap();
-    linked.refused.push(("a/link".to_owned(), "it leads out".to_owned()));
+    linked
+        .refused
+        .push(("a/link".to_owned(), "it leads out".to_owned()));
     let error = Candidate::of(&linked, skill, Choice::Usual).unwrap_err();
     assert!(error.message.contains("`a/link`: it leads out"), "{error}");
 }

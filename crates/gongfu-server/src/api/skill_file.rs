@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request};
 use gongfu_core::account::TeamRole;
-use gongfu_core::archive::{ArchiveCheck, ArchiveError, ArchiveFile, EntryHead};
+use gongfu_core::archive::{ArchiveCheck, ArchiveError, ArchiveFile, ArchiveLimits, EntryHead};
 use gongfu_core::skill::{FileKind, SkillPath};
 use gongfu_hub::archive;
 use gongfu_hub::media;
@@ -59,7 +59,7 @@ fn new_path(text: &str) -> Result<SkillPath, Problem> {
         is_encrypted: false,
         packed: 0,
     };
-    let admitted = ArchiveCheck::default().admit(head);
+    let admitted = ArchiveCheck::new(ArchiveLimits::SKILL).admit(head);
     admitted.map_err(|why| Problem::field("path", why.to_string()))?;
     Ok(path)
 }

@@ -4,23 +4,19 @@
 //! may name hosts for which that doesn't count. No redirect is followed, and no proxy asked.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gongfu_core::network::is_public;
 use gongfu_core::port::{
     ClientDocuments, Clock, MAX_CLIENT_DOCUMENT, Pending, PortError, Timestamp,
 };
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::Root;
+use gongfu_import::fetch::PublicAddresses;
 use tokio::sync::Semaphore;
-use ureq::config::Config;
-use ureq::http::Uri;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Error};
 
 /// The time that a document may take.
@@ -42,35 +38,6 @@ pub(crate) struct HttpsDocuments {
     clock: Arc<dyn Clock>,
 }
 
-/// Resolves names to public addresses, and those of some hosts to any.
-#[derive(Debug)]
-struct PublicAddresses {
-    /// Hosts that the operator named, in lower case.
-    hosts: Vec<String>,
-}
-
-impl Resolver for PublicAddresses {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, Error> {
-        let resolved = DefaultResolver::default().resolve(uri, config, timeout)?;
-        let host = uri.host().unwrap_or_default().to_ascii_lowercase();
-        let is_named = self.hosts.contains(&host);
-        let mut allowed = self.empty();
-        let addresses = resolved.iter().copied();
-        addresses
-            .filter(|address: &SocketAddr| is_named || is_public(address.ip()))
-            .for_each(|address| allowed.push(address));
-        if allowed.is_empty() {
-            return Err(Error::HostNotFound);
-        }
-        Ok(allowed)
-    }
-}
-
 impl HttpsDocuments {
     /// Documents at public addresses, and those of these hosts at any. The certificates of a file count in place of the
     /// usual ones.
@@ -90,10 +57,7 @@ impl HttpsDocuments {
             .max_redirects(0)
             .proxy(None)
             .build();
-        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase());
-        let resolver = PublicAddresses {
-            hosts: hosts.collect(),
-        };
+        let resolver = PublicAddresses::and(hosts);
         Ok(Self {
             agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
             kept: Mutex::default(),

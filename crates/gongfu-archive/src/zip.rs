@@ -1,20 +1,17 @@
 //! Zip archives of skills: read within the limits of [`gongfu_core::archive`], and written.
 //!
-//! Here and not in a surface, because the command line and REST take the same archives.
+//! Knows no other format.
 
 use std::io::{Cursor, Read as _, Write as _};
 
 use gongfu_core::archive::{
-    ArchiveCheck, ArchiveError, ArchiveFile, EntryHead, MAX_ENTRIES, SMALL, without_top_folder,
+    ArchiveCheck, ArchiveError, ArchiveFile, ArchiveLimits, EntryHead, SMALL, without_top_folder,
 };
 use zip::read::Config;
 use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipReadOptions, ZipWriter};
-
-#[cfg(test)]
-mod tests;
 
 /// The mode of a file, and of a program.
 const FILE_MODE: u32 = 0o644;
@@ -25,18 +22,26 @@ pub fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// The files of a zip archive, without the folder around all of them.
+/// The files of the zip archive of one skill, without the folder around all of them.
 ///
 /// # Errors
 /// It isn't taken, or isn't an archive.
 pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
+    files(bytes, ArchiveLimits::SKILL).map(without_top_folder)
+}
+
+/// The files of a zip archive.
+///
+/// # Errors
+/// It isn't taken, or isn't an archive.
+pub(super) fn files(bytes: &[u8], limits: ArchiveLimits) -> Result<Vec<ArchiveFile>, ArchiveError> {
     let mut archive = ZipIterable::try_new(Cursor::new(bytes), Config::default())
         .map_err(|error| unreadable(&error))?
         .enforce_header_consistency(true);
-    if archive.len() > MAX_ENTRIES {
-        return Err(ArchiveError::Entries);
+    if archive.len() > limits.entries {
+        return Err(ArchiveError::Entries(limits.entries));
     }
-    let (mut check, mut files) = (ArchiveCheck::default(), Vec::new());
+    let (mut check, mut files) = (ArchiveCheck::new(limits), Vec::new());
     let mut packed = 0_u64;
     let entries = archive.files().map_err(|error| unreadable(&error))?;
     for entry in entries {
@@ -77,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
             bytes: content,
         });
     }
-    Ok(without_top_folder(files))
+    Ok(files)
 }
 
 /// A zip archive of files in a folder. The same files give the same bytes.
@@ -118,3 +123,6 @@ fn mode(attributes: u32) -> Option<u32> {
 fn unreadable(error: &ZipError) -> ArchiveError {
     ArchiveError::Unreadable(error.to_string())
 }
+
+#[cfg(test)]
+mod tests;
