@@ -56,7 +56,7 @@ struct Journal {
     _lock: std::fs::File,
 }
 
-/// What a crash had left.
+/// The remains of a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// Nothing.

@@ -21,7 +21,7 @@ pub struct Agent {
     pub project: &'static str,
     /// Its folder in a home; empty where it has none.
     user: &'static str,
-    /// What is there where it is installed.
+    /// Paths that exist where it is installed, one at least.
     signs: &'static [&'static str],
 }
 

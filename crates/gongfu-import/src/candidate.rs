@@ -57,7 +57,7 @@ pub struct StagedSkill {
     pub digest: Digest,
     /// The digest of `npx skills`.
     pub computed_hash: String,
-    /// What it runs, imports and reaches.
+    /// A survey of its files: scripts, packages and hosts.
     pub survey: Survey,
     /// The codes of what the check found; filled in by the check.
     pub findings: Vec<String>,

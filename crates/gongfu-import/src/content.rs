@@ -48,7 +48,7 @@ pub trait ReadFiles {
     fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError>;
 }
 
-/// What was fetched.
+/// The files of a source, and a reader of them.
 pub struct Content {
     /// Its files, by path.
     pub files: BTreeMap<SkillPath, ContentFile>,

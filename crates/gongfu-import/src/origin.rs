@@ -1,4 +1,4 @@
-//! Where the skills of one import came from, and the entries of the locks that say so.
+//! The origin of the skills of one import, and the entries of the locks that say so.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

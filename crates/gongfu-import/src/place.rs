@@ -21,7 +21,7 @@ pub struct Placement {
     /// The name of its folder.
     pub folder: String,
     /// The folder where it is staged, or the one that it becomes a link to.
-    pub content: Placed,
+    pub content: Arrival,
     /// Its entry in gongfu's lock.
     pub locked: LockedSkill,
     /// Its name and entry in the lock of `npx skills`.
@@ -30,14 +30,14 @@ pub struct Placement {
 
 /// The way that a skill comes to its place.
 #[derive(Debug, Clone)]
-pub enum Placed {
+pub enum Arrival {
     /// Its staged folder is moved there.
     Moved(PathBuf),
     /// A link to this folder.
     Linked(PathBuf),
 }
 
-/// What is to be changed in a scope.
+/// The changes to make in a scope.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Skills that are placed.
@@ -54,7 +54,7 @@ pub struct Changes {
     pub replace: bool,
 }
 
-/// What was done.
+/// The results of changes, for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Folders that were replaced although a person had changed them, and where they are kept.
@@ -177,8 +177,8 @@ fn put(
 ) -> io::Result<()> {
     let folder = scope.skills.join(&placement.folder);
     match &placement.content {
-        Placed::Linked(target) => transaction.put_link(&folder, target)?,
-        Placed::Moved(staged) => {
+        Arrival::Linked(target) => transaction.put_link(&folder, target)?,
+        Arrival::Moved(staged) => {
             for client in changes.clients.iter().filter(|_| changes.copies) {
                 let place = client.join(&placement.folder);
                 if disk::real_outside(client) != disk::real_outside(&scope.skills) {

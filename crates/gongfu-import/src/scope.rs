@@ -1,4 +1,4 @@
-//! Where skills are installed, and which locks say so.
+//! Places where skills are installed, with their locks.
 
 use std::path::{Path, PathBuf};
 

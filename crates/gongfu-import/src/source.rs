@@ -83,7 +83,7 @@ impl Source {
         } else if address.contains(':') {
             Self::Git(GitSource::other(git_address(address)?))
         } else {
-            return Err(invalid(format!("`{text}` is no source of skills")));
+            return Err(invalid(format!("`{text}` is not a source of skills")));
         };
         match (source, fragment) {
             (Self::Git(source), Some(fragment)) => source.with(fragment).map(Self::Git),
@@ -163,7 +163,7 @@ fn npm(package: &str) -> Result<Source, ImportError> {
         !version.is_empty() && !version.starts_with('-') && version.bytes().all(is_plain)
     });
     if !is_name || !is_version {
-        let message = format!("`{package}` is no package of npm");
+        let message = format!("`{package}` is not a package of npm");
         let hint = "write npm:NAME, npm:@SCOPE/NAME or npm:NAME@VERSION";
         return Err(ImportError::new(ImportCode::SourceInvalid, message, hint));
     }
@@ -175,7 +175,7 @@ fn web(text: &str) -> Result<Option<Url>, ImportError> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return Ok(None);
     }
-    let url = Url::parse(text).map_err(|why| invalid(format!("`{text}` is no URL: {why}")))?;
+    let url = Url::parse(text).map_err(|why| invalid(format!("`{text}` is not a URL: {why}")))?;
     check_address(&url)?;
     Ok(Some(url))
 }
@@ -217,7 +217,7 @@ fn git_address(text: &str) -> Result<String, ImportError> {
     }
     if let Some((scheme, _)) = text.split_once("://") {
         let Ok(url) = Url::parse(text) else {
-            return refused(&format!("`{text}` is no URL"));
+            return refused(&format!("`{text}` is not a URL"));
         };
         check_address(&url)?;
         let host = url.host_str().unwrap_or_default();
@@ -232,7 +232,7 @@ fn git_address(text: &str) -> Result<String, ImportError> {
         return Ok(text.to_owned());
     }
     let Some((host, path)) = text.split_once(':') else {
-        return refused(&format!("`{text}` is no address of a repository"));
+        return refused(&format!("`{text}` is not the address of a repository"));
     };
     let name = host.rsplit_once('@').map_or(host, |(_, name)| name);
     if !host.contains('@')
@@ -240,7 +240,7 @@ fn git_address(text: &str) -> Result<String, ImportError> {
         || name.starts_with('-')
         || path.starts_with('-')
     {
-        return refused(&format!("`{text}` is no address of a repository"));
+        return refused(&format!("`{text}` is not the address of a repository"));
     }
     Ok(text.to_owned())
 }

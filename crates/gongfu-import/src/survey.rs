@@ -1,4 +1,4 @@
-//! What a skill runs, imports and reaches, as far as its files tell.
+//! Surveys of skills: the scripts, packages and hosts that their files tell about.
 //!
 //! For a person who decides whether to install it, and to show what an update changes. A script can hide what it does:
 //! only the sandbox limits it.
@@ -12,7 +12,7 @@ use gongfu_core::skill::check::script::{MAX_SCRIPT, is_script};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a skill runs, imports and reaches.
+/// The scripts of a skill, its packages, and the hosts that it names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Survey {
     /// Its scripts and programs.

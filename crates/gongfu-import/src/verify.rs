@@ -53,7 +53,7 @@ impl DifferenceKind {
             Self::LineEndings => "has other line endings",
             Self::Executable => "can be run now",
             Self::NotExecutable => "can't be run any more",
-            Self::Kind => "is no regular file",
+            Self::Kind => "is not a regular file",
             Self::Unreadable => "can't be read",
         }
     }

@@ -42,9 +42,9 @@ pub(super) struct Step {
     pub(super) name: String,
     /// The name of the new entry among what is staged. Afterwards the old one has it.
     pub(super) staged: String,
-    /// What is there before, if anything is.
+    /// The entry at the place before, if there is one.
     pub(super) old: Option<EntryId>,
-    /// What is there afterwards, if anything is.
+    /// The entry at the place afterwards, if there is one.
     pub(super) new: Option<EntryId>,
 }
 

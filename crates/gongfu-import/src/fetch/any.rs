@@ -21,7 +21,7 @@ use crate::source::{GitSource, Source, WebSource};
 /// The folder of skills in packages that are built.
 const BUILT: &str = "dist/skills";
 
-/// What an import needs of the person's machine.
+/// The parts of a person's machine that an import needs.
 pub struct Fetcher<'a> {
     /// The settings of git.
     pub git: GitSettings,
@@ -35,8 +35,8 @@ pub struct Fetcher<'a> {
 
 /// A source that was fetched.
 #[derive(Debug)]
-pub struct Fetched {
-    /// Where it came from.
+pub struct Delivery {
+    /// The source, for the locks.
     pub origin: Origin,
     /// Its files.
     pub content: Content,
@@ -58,7 +58,7 @@ impl Fetcher<'_> {
         source: &Source,
         names: &[String],
         full_depth: bool,
-    ) -> Result<Fetched, ImportError> {
+    ) -> Result<Delivery, ImportError> {
         let search = Search {
             full_depth,
             ..Search::default()
@@ -71,7 +71,7 @@ impl Fetcher<'_> {
         }
     }
 
-    fn git(&self, source: &GitSource, search: Search<'_>) -> Result<Fetched, ImportError> {
+    fn git(&self, source: &GitSource, search: Search<'_>) -> Result<Delivery, ImportError> {
         let git = Git::new(self.git);
         let remote = git.resolve(source)?;
         let folder = self.temporary.path().join("repository.git");
@@ -84,7 +84,7 @@ impl Fetcher<'_> {
         found(origin, fetched.content, search)
     }
 
-    fn local(&self, path: &Path, search: Search<'_>) -> Result<Fetched, ImportError> {
+    fn local(&self, path: &Path, search: Search<'_>) -> Result<Delivery, ImportError> {
         match kind_outside(path) {
             Some(EntryKind::Folder) => {
                 let origin = Origin::folder(path, self.base);
@@ -113,7 +113,7 @@ impl Fetcher<'_> {
         site: &WebSource,
         names: &[String],
         search: Search<'_>,
-    ) -> Result<Fetched, ImportError> {
+    ) -> Result<Delivery, ImportError> {
         let web = Web::new(&site.url, self.tls.clone(), None);
         if !site.is_file
             && let Some(index) = well_known::discover(&web, &site.url)?
@@ -137,7 +137,7 @@ impl Fetcher<'_> {
         name: &str,
         version: Option<&str>,
         search: Search<'_>,
-    ) -> Result<Fetched, ImportError> {
+    ) -> Result<Delivery, ImportError> {
         let folder = self.temporary.path().join("package");
         let made = self.temporary.dir().create_dir("package");
         made.map_err(|error| {
@@ -168,7 +168,11 @@ impl Fetcher<'_> {
     }
 }
 
-fn found(origin: Origin, mut content: Content, search: Search<'_>) -> Result<Fetched, ImportError> {
+fn found(
+    origin: Origin,
+    mut content: Content,
+    search: Search<'_>,
+) -> Result<Delivery, ImportError> {
     let discovery = discover(&mut content, search)?;
     with_skills(origin, content, discovery)
 }
@@ -177,7 +181,7 @@ fn with_skills(
     origin: Origin,
     content: Content,
     discovery: Discovery,
-) -> Result<Fetched, ImportError> {
+) -> Result<Delivery, ImportError> {
     if discovery.skills.is_empty() && discovery.others.is_empty() {
         let message = format!("{} has no skill", origin.source);
         let hint = "a skill is a folder with a SKILL.md";
@@ -187,7 +191,7 @@ fn with_skills(
             hint,
         ));
     }
-    Ok(Fetched {
+    Ok(Delivery {
         origin,
         content,
         discovery,
@@ -202,7 +206,7 @@ fn indexed(
     web: &Web,
     index: well_known::SkillIndex,
     names: &[String],
-) -> Result<Fetched, ImportError> {
+) -> Result<Delivery, ImportError> {
     let asked: Vec<String> = index.asked.iter().cloned().collect();
     let names = if names.is_empty() { &asked } else { names };
     let mut files = BTreeMap::new();
@@ -243,7 +247,7 @@ fn indexed(
         others: Vec::new(),
     };
     let fetched = with_skills(origin, Content::in_memory(files), discovery)?;
-    Ok(Fetched {
+    Ok(Delivery {
         choice: Choice::All,
         refused: index.refused,
         ..fetched

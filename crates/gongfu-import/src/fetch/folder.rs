@@ -129,7 +129,7 @@ impl Walk {
             // A link that leads nowhere is left out.
             Err(error) if is_link && error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) if disk::is_escape(&error) => {
-                let why = "it is a link that leads out of the folder".to_owned();
+                let why = "it is a link that leads outside the folder".to_owned();
                 self.refused.push((shown.to_string(), why));
             }
             Err(error) => self.refused.push((shown.to_string(), disk::reason(&error))),

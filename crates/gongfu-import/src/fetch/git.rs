@@ -48,7 +48,7 @@ pub struct RemoteCommit {
     reference: Option<String>,
 }
 
-/// What was fetched of a repository.
+/// A commit of a repository, and its files.
 #[derive(Debug)]
 pub struct FetchedRepository {
     /// The commit.

@@ -80,10 +80,15 @@ impl LockDocument {
         let skills = match skills {
             None => return Ok(Map::new()),
             Some(Value::Object(skills)) => skills,
-            Some(_) => return Err(unreadable(format!("{shown}: `skills` is no object"), hint)),
+            Some(_) => {
+                return Err(unreadable(
+                    format!("{shown}: `skills` is not an object"),
+                    hint,
+                ));
+            }
         };
         if let Some((name, _)) = skills.iter().find(|(_, entry)| !entry.is_object()) {
-            let message = format!("{shown}: the entry of `{name}` is no object");
+            let message = format!("{shown}: the entry of `{name}` is not an object");
             return Err(unreadable(message, hint));
         }
         Ok(skills.clone())
@@ -113,7 +118,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Map<String, Value>, ImportError> {
     let why = match serde_json::from_slice(bytes) {
         Ok(Value::Object(members)) => return Ok(members),
         Ok(_) => {
-            let message = format!("{shown} is no JSON object");
+            let message = format!("{shown} is not a JSON object");
             return Err(unreadable(
                 message,
                 "restore it from your repository, or move it away",

@@ -11,7 +11,7 @@ use super::digest::key_order;
 use super::document::LockDocument;
 use crate::error::ImportError;
 
-/// Whose skills a lock is about.
+/// The two kinds of locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NpxLock {
     /// Those of a project.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 
-use super::{Changes, Placed, Placement, place, verify_all};
+use super::{Arrival, Changes, Placement, place, verify_all};
 use crate::candidate::{Candidate, Choice, stage};
 use crate::discover::{Search, discover};
 use crate::error::ImportCode;
@@ -68,7 +68,7 @@ impl Project {
         let skills = stage(&mut content, candidates, &Root::open(&staged).unwrap()).unwrap();
         let put = skills.iter().map(|skill| Placement {
             folder: skill.folder.clone(),
-            content: Placed::Moved(skill.staged.clone()),
+            content: Arrival::Moved(skill.staged.clone()),
             locked: origin.locked(skill),
             npx: origin
                 .npx_entry(NpxLock::Project, skill, &self.scope.base)

@@ -132,13 +132,13 @@ pub(super) fn of_url(url: &Url, text: &str) -> Result<Source, ImportError> {
         let path = parts.get(..length).unwrap_or_default().join("/");
         return repository(&path, &root, kind);
     }
-    if url.path().ends_with(".git") {
+    if url.path().strip_suffix(".git").is_some() {
         let mut address = url.clone();
         address.set_fragment(None);
         return Ok(Source::Git(GitSource::other(address.into())));
     }
     if is_forge {
-        return Err(invalid(format!("{url} is no page of a repository")));
+        return Err(invalid(format!("{url} is not a page of a repository")));
     }
     Ok(site(false))
 }
@@ -206,7 +206,7 @@ fn address(scheme: &str, root: &str, path: &str) -> Result<String, ImportError> 
         !part.starts_with('-') && !matches!(part, "" | "." | "..") && part.bytes().all(is_plain)
     };
     if !path.contains('/') || !path.split('/').all(is_name) {
-        return Err(invalid(format!("`{path}` is no repository")));
+        return Err(invalid(format!("`{path}` is not a repository")));
     }
     Ok(format!("{scheme}://{root}/{path}.git"))
 }
@@ -222,13 +222,13 @@ fn authority(url: &Url) -> String {
 
 fn folder(text: &str) -> Result<SkillPath, ImportError> {
     let text = decoded(text)?;
-    SkillPath::new(&text).map_err(|why| invalid(format!("`{text}` is no folder: {why}")))
+    SkillPath::new(&text).map_err(|why| invalid(format!("`{text}` is not a folder: {why}")))
 }
 
 /// A part of a URL without its percent signs.
 fn decoded(text: &str) -> Result<String, ImportError> {
     let bytes = percent_encoding::percent_decode_str(text);
     let text = bytes.decode_utf8();
-    let text = text.map_err(|_| invalid("the URL has bytes that are no text"))?;
+    let text = text.map_err(|_| invalid("the URL has bytes that are not UTF-8"))?;
     Ok(text.into_owned())
 }

@@ -125,7 +125,7 @@ fn follow(
             Ok(target) if tree.files.contains_key(&target) => added.push((link.clone(), target)),
             Ok(target) if tree.trees.contains_key(&target) => {
                 if link.is_within(&target) {
-                    let why = "it is a link to a folder that it lies in".to_owned();
+                    let why = "it is a link to a folder around it".to_owned();
                     tree.refused.push((link.to_string(), why));
                     continue;
                 }
@@ -175,7 +175,7 @@ fn target(
         let text =
             std::str::from_utf8(text).map_err(|_| "it is a link to a name that isn't UTF-8")?;
         if text.starts_with('/') {
-            return Err("it is a link that leads out of the repository");
+            return Err("it is a link that leads outside the repository");
         }
         let mut path: Vec<&str> = Vec::new();
         let parent = here.parent();
@@ -184,7 +184,7 @@ fn target(
             match name {
                 "" | "." => {}
                 ".." if path.is_empty() => {
-                    return Err("it is a link that leads out of the repository");
+                    return Err("it is a link that leads outside the repository");
                 }
                 ".." => drop(path.pop()),
                 name => path.push(name),

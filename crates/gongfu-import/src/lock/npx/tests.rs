@@ -91,7 +91,7 @@ fn a_lock_that_cannot_be_understood_is_never_written() {
     };
     for (text, part) in [
         ("", "line 1"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         (
             "{\"version\": 1,\n<<<<<<< ours\n\"skills\": {}\n=======\n>>>>>>> theirs\n}",
             "line 2",
