@@ -212,9 +212,12 @@ fn write(
         let hint = "check the disk and the permissions of gongfu's home";
         ImportError::new(ImportCode::PlaceUnwritable, message, hint)
     };
+    // Its own name is that of its place, which the check compares with the document's.
+    let below = Path::new(name).join(&candidate.folder);
     into.create_folder_exact(Path::new(name), 0o755)
+        .and_then(|()| into.create_folder_exact(&below, 0o755))
         .map_err(unwritable)?;
-    let staged = into.path().join(name);
+    let staged = into.path().join(below);
     let root = Root::open(&staged).map_err(unwritable)?;
     let mut files = BTreeMap::new();
     let mut surveyor = Surveyor::default();

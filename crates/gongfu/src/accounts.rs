@@ -29,6 +29,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::wiring::expanded;
 
+pub(crate) use client_document::tls;
 pub(crate) use space::AccountSpaces;
 
 /// The open accounts of a server.

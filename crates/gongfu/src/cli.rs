@@ -9,6 +9,7 @@ mod complete;
 mod connection;
 mod consent;
 mod find;
+mod import;
 mod mistake;
 mod operator;
 mod project;
@@ -42,6 +43,7 @@ pub(crate) use consent::{
     AllowedScope, ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
+pub(crate) use import::{AddArguments, PlaceArguments, RemoveArguments, VerifyArguments};
 pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};

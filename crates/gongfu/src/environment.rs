@@ -57,6 +57,9 @@ pub(crate) fn documented() -> impl Iterator<Item = (&'static str, &'static str)>
 /// | `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`, `OLLAMA_HOST` | the addresses of these providers; the settings' `models.urls` win over them |
 /// | `PATH` | where interpreters for scripts, `uv`, and the commands in the configurations of clients are looked for |
 /// | `XDG_CONFIG_HOME`, `APPDATA` | where clients, and git, keep their configuration, as the system has it |
+/// | `XDG_STATE_HOME` | where a person's locks of skills are, in `skills/` |
+/// | `GIT_SSH_COMMAND` | the command of git for SSH, in place of one that asks nothing |
+/// | `AUTOHAND_HOME`, `GROK_HOME`, `HERMES_HOME`, `SARVAM_HOME`, `VIBE_HOME` | where agents look for skills that are added |
 /// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
 /// | `VSCODE_PORTABLE`, `VSCODE_APPDATA`, `FLATPAK_XDG_CONFIG_HOME` | the same for VS Code and for Zed |
 #[derive(Debug, Clone, Default)]
@@ -92,6 +95,10 @@ pub(crate) struct Environment {
     pub(crate) packages: Packages,
     /// The providers of models, as variables name them.
     pub(crate) models: ModelVariables,
+    /// The person's own command for SSH in git.
+    pub(crate) git_ssh_command: Option<String>,
+    /// The folder of the state of programs.
+    pub(crate) state: Option<PathBuf>,
     /// The folders of clients that are set, by the name of their variable.
     pub(crate) client_folders: BTreeMap<&'static str, PathBuf>,
 }
@@ -157,6 +164,19 @@ impl Environment {
         environment.data = base.map(|base| base.data_dir()).and_then(absolute);
         environment.directory = std::env::current_dir().ok();
         environment
+    }
+
+    /// The folder in a variable that moves the folder of an agent.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    pub(crate) fn folder_of_agent(name: &str) -> Option<PathBuf> {
+        let is_known = gongfu_import::agents::variables().any(|known| known == name);
+        let value = is_known.then(|| std::env::var_os(name)).flatten();
+        value
+            .map(PathBuf::from)
+            .filter(|folder| folder.is_absolute())
     }
 
     /// The settings of git that count for each repository: the person's, and those of the system.
@@ -229,6 +249,8 @@ impl Environment {
             },
             listen: text("GONGFU_LISTEN"),
             public_url: text("GONGFU_PUBLIC_URL"),
+            git_ssh_command: text("GIT_SSH_COMMAND"),
+            state: given("XDG_STATE_HOME").map(PathBuf::from),
             docker: text("DOCKER_HOST"),
             service: text("OTEL_SERVICE_NAME"),
             traces: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| {

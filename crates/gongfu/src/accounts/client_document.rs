@@ -124,7 +124,7 @@ fn fetch(agent: &Agent, url: &str) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// The file has no certificate, or can't be read.
-pub(super) fn tls(certificates: Option<&Path>) -> anyhow::Result<TlsConfig> {
+pub(crate) fn tls(certificates: Option<&Path>) -> anyhow::Result<TlsConfig> {
     let roots = match certificates {
         Some(file) => RootCerts::from(read_certificates(file)?),
         None => RootCerts::WebPki,

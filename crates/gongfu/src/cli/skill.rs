@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    CheckArguments, Common, ListArguments, NewArguments, Places, Profiles, SearchArguments, value,
+    AddArguments, CheckArguments, Common, ListArguments, NewArguments, Places, Profiles,
+    RemoveArguments, SearchArguments, VerifyArguments, value,
 };
 
 #[derive(Debug, Subcommand)]
@@ -41,6 +42,20 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         common: Common,
     },
+    /// Add skills from a repository, a site, a package, an archive or a folder
+    ///
+    /// Shows what comes before it comes: files, scripts, packages, hosts, findings. Skills go to `.agents/skills`, with links
+    /// for other agents that are used there, and into the locks: `gongfu.lock`, and that of `npx skills`. A skill that you
+    /// changed is never overwritten.
+    #[command(
+        after_help = "Examples:\n  gongfu skill add owner/repo\n  gongfu skill add owner/repo@pdf --in user\n  gongfu skill add https://github.com/owner/repo/tree/main/skills/pdf\n  gongfu skill add ./skills.zip --list"
+    )]
+    Add(AddArguments),
+    /// Remove skills that were added, their links, and their entries in the locks
+    #[command(alias = "rm")]
+    Remove(RemoveArguments),
+    /// Compare added skills with their lock: names every file that differs, and exits 1
+    Verify(VerifyArguments),
     /// Check skills: what is wrong, where, and how to fix it
     #[command(visible_alias = "lint", alias = "validate")]
     Check(CheckArguments),

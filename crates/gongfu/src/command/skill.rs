@@ -1,6 +1,10 @@
 //! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
+mod add;
+mod import;
+mod remove;
 mod stats;
+mod verify;
 
 use std::sync::Arc;
 
@@ -52,6 +56,9 @@ pub(crate) fn run(
         }
         SkillCommand::Enable(arguments) => switch::run(&arguments, true, environment, terminal),
         SkillCommand::Disable(arguments) => switch::run(&arguments, false, environment, terminal),
+        SkillCommand::Add(arguments) => add::run(&arguments, environment, terminal),
+        SkillCommand::Remove(arguments) => remove::run(&arguments, environment, terminal),
+        SkillCommand::Verify(arguments) => verify::run(&arguments, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
         SkillCommand::New(arguments) => new::run(&arguments, environment, terminal),
     }

@@ -1,0 +1,190 @@
+//! The answers of `gongfu skill add`, for people and programs.
+
+use std::path::PathBuf;
+
+use gongfu_core::skill::SkillPath;
+use gongfu_import::candidate::StagedSkill;
+use gongfu_import::fetch::any::Delivery;
+use gongfu_import::place::Outcome;
+use gongfu_import::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::table::{clip, count};
+use crate::terminal::{Paint, Terminal, plain};
+
+/// The most names of one kind that are shown.
+const MAX_NAMES: usize = 8;
+/// The most characters of a description.
+const MAX_DESCRIPTION: usize = 100;
+
+/// Lists the skills of a source.
+pub(super) fn list(
+    delivery: &Delivery,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Value> {
+    let skills = &delivery.discovery.skills;
+    let described = skills.iter().map(|skill| {
+        json!({ "name": skill.name, "description": skill.description, "folder": skill.folder.as_str(), "plugin": skill.plugin, "internal": skill.is_internal })
+    });
+    let others = delivery.discovery.others.iter().map(SkillPath::as_str);
+    let document = json!({
+        "source": delivery.origin.source,
+        "commit": delivery.origin.commit,
+        "skills": described.collect::<Vec<_>>(),
+        "others": others.collect::<Vec<_>>(),
+    });
+    if json {
+        return Ok(document);
+    }
+    for skill in skills {
+        terminal.line(&terminal.paint(Paint::Bold, &plain(&skill.name)))?;
+        terminal.line(&format!(
+            "  {}",
+            clip(&plain(&skill.description), Some(MAX_DESCRIPTION))
+        ))?;
+    }
+    left_out(delivery, terminal);
+    Ok(document)
+}
+
+/// Shows what would be added.
+pub(super) fn show(
+    delivery: &Delivery,
+    staged: &[StagedSkill],
+    scope: &Scope,
+    clients: &[PathBuf],
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    for skill in staged {
+        terminal.line(&terminal.paint(Paint::Bold, &plain(&skill.folder)))?;
+        terminal.line(&format!(
+            "  {}",
+            clip(&plain(&skill.found.description), Some(MAX_DESCRIPTION))
+        ))?;
+        let files = count(skill.files.len(), "file");
+        terminal.line(&format!("  {files}, {} bytes", skill.bytes()))?;
+        let scripts = skill.survey.scripts.iter().map(SkillPath::as_str);
+        named("scripts", scripts, terminal)?;
+        named(
+            "packages",
+            skill.survey.packages.iter().map(String::as_str),
+            terminal,
+        )?;
+        named(
+            "hosts",
+            skill.survey.hosts.iter().map(String::as_str),
+            terminal,
+        )?;
+        named(
+            "findings",
+            skill.findings.iter().map(String::as_str),
+            terminal,
+        )?;
+    }
+    let commit = delivery
+        .origin
+        .commit
+        .as_deref()
+        .and_then(|commit| commit.get(..12));
+    let at = commit.map_or_else(String::new, |commit| format!(" at {commit}"));
+    let source = plain(&delivery.origin.source);
+    let skills = count(staged.len(), "skill");
+    terminal.note(&format!(
+        "{skills} from {source}{at}, for {}",
+        plain(&scope.skills.to_string_lossy())
+    ));
+    for client in clients {
+        terminal.note(&format!(
+            "with links in {}",
+            plain(&client.to_string_lossy())
+        ));
+    }
+    left_out(delivery, terminal);
+    Ok(())
+}
+
+fn named<'a>(
+    label: &str,
+    names: impl ExactSizeIterator<Item = &'a str>,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    let total = names.len();
+    if total == 0 {
+        return Ok(());
+    }
+    let shown: Vec<String> = names.take(MAX_NAMES).map(plain).collect();
+    let more = total.saturating_sub(MAX_NAMES);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    terminal.line(&format!("  {label}: {}{rest}", shown.join(", ")))?;
+    Ok(())
+}
+
+fn left_out(delivery: &Delivery, terminal: &mut Terminal) {
+    let others = delivery.discovery.others.len();
+    if others > 0 {
+        let skills = count(others, "folder");
+        terminal.note(&format!(
+            "{skills} with a SKILL.md elsewhere in the source, or of a name that is taken: --full-depth, --json"
+        ));
+    }
+    for (name, why) in &delivery.refused {
+        terminal.note(&format!("not taken: {}: {}", plain(name), plain(why)));
+    }
+}
+
+/// Shows what was added.
+pub(super) fn done(
+    staged: &[StagedSkill],
+    scope: &Scope,
+    outcome: &Outcome,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    for (_, kept) in &outcome.kept {
+        terminal.note(&format!(
+            "your version is kept: {}",
+            plain(&kept.to_string_lossy())
+        ));
+    }
+    let skills = count(staged.len(), "skill");
+    let lock = plain(&scope.own_lock.to_string_lossy());
+    terminal.line(&format!("added {skills}; locked in {lock}"))?;
+    Ok(())
+}
+
+/// The answer for programs.
+pub(super) fn document(
+    delivery: &Delivery,
+    staged: &[StagedSkill],
+    scope: &Scope,
+    outcome: Option<&Outcome>,
+) -> Value {
+    let skills = staged.iter().map(|skill| {
+        json!({
+            "name": skill.found.name,
+            "folder": scope.folder(&skill.folder).to_string_lossy(),
+            "files": skill.files.len(),
+            "bytes": skill.bytes(),
+            "digest": skill.digest,
+            "scripts": skill.survey.scripts,
+            "packages": skill.survey.packages,
+            "hosts": skill.survey.hosts,
+            "findings": skill.findings,
+        })
+    });
+    let kept = outcome.into_iter().flat_map(|outcome| &outcome.kept);
+    let kept = kept.map(|(_, kept)| kept.to_string_lossy());
+    json!({
+        "source": delivery.origin.source,
+        "commit": delivery.origin.commit,
+        "scope": scope.kind.as_str(),
+        "lock": scope.own_lock.to_string_lossy(),
+        "added": outcome.is_some(),
+        "skills": skills.collect::<Vec<_>>(),
+        "kept": kept.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,71 @@
+//! `gongfu skill remove`.
+
+use std::io::{self, IsTerminal as _};
+
+use gongfu_core::port::Clock as _;
+use gongfu_import::lock::own::OwnLock;
+use gongfu_import::place::{Changes, place};
+use serde_json::json;
+
+use super::import::{failure, scope};
+use crate::cli::RemoveArguments;
+use crate::clock::SystemClock;
+use crate::command::Outcome;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::terminal::{Terminal, plain};
+use crate::wiring;
+
+pub(super) fn run(
+    arguments: &RemoveArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let scope = scope(&arguments.place, environment, &home)?;
+    let lock = OwnLock::read(&scope.own_lock).map_err(failure)?;
+    let mut changes = Changes {
+        replace: arguments.replace,
+        ..Changes::default()
+    };
+    for name in &arguments.skills {
+        let Some(locked) = lock.skills.get(name) else {
+            let shown = plain(&scope.own_lock.to_string_lossy());
+            let message = format!("{} isn't in {shown}", plain(name));
+            let hint = "only skills that were added can be removed; --in names another place";
+            return Err(Failure::new("NOT_LOCKED", message, hint).into());
+        };
+        changes.removed.push(name.clone());
+        changes
+            .removed_npx
+            .push(locked.name.clone().unwrap_or_else(|| name.clone()));
+        if !arguments.json {
+            terminal.line(&plain(&scope.folder(name).to_string_lossy()))?;
+        }
+    }
+    if !arguments.yes {
+        if !io::stdin().is_terminal() || arguments.json {
+            let message = "removing skills needs a confirmation";
+            let hint = "pass --yes to remove without a question";
+            return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
+        }
+        if !terminal.ask("remove them?")? {
+            terminal.note("nothing was removed");
+            return Ok(Outcome::Good);
+        }
+    }
+    let now = SystemClock.now().to_string();
+    let done = place(&home, &scope, &changes, &now).map_err(failure)?;
+    if arguments.json {
+        let kept = done.kept.iter().map(|(_, kept)| kept.to_string_lossy());
+        terminal.json(&json!({ "removed": changes.removed, "kept": kept.collect::<Vec<_>>() }))?;
+        return Ok(Outcome::Good);
+    }
+    for (_, kept) in &done.kept {
+        terminal.note(&format!(
+            "your version is kept: {}",
+            plain(&kept.to_string_lossy())
+        ));
+    }
+    Ok(Outcome::Good)
+}
