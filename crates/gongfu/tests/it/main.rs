@@ -5,6 +5,7 @@
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod accounts;
+mod add;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod agent_context;

@@ -25,7 +25,6 @@ fn tips_lead_to_the_command_that_was_meant() {
         ("enable pdf", "`gongfu skill enable pdf`"),
         ("enable", "`gongfu skill enable SKILL`"),
         ("skill lst", "`gongfu skill list`"),
-        ("skill remove pdf", "`gongfu skill disable pdf`"),
         ("client instal zed", "`gongfu client install zed`"),
         ("build pdf", "`gongfu env build pdf`"),
         ("pdf run", "the command comes first: `gongfu run pdf …`"),
@@ -34,20 +33,20 @@ fn tips_lead_to_the_command_that_was_meant() {
             "the command comes first: `gongfu run pdf ls -l`",
         ),
         // The words in another order, in the plural.
-        ("add skill x", "`gongfu skill new x`"),
+        ("add skill x", "`gongfu skill add x`"),
         ("show skill pdf", "`gongfu skill show pdf`"),
         ("remove client zed", "`gongfu client uninstall zed`"),
         ("get config sandbox", "`gongfu config get sandbox`"),
         // A repository, an archive, a folder, a client.
         (
             "skill install https://github.com/x/y",
-            "`git clone https://github.com/x/y`, then `gongfu source add y`",
+            "`gongfu skill add https://github.com/x/y`",
         ),
         (
             "add anthropics/skills",
-            "`git clone https://github.com/anthropics/skills`, then `gongfu source add skills`",
+            "`gongfu skill add https://github.com/anthropics/skills`",
         ),
-        ("install pack.zip", "unpack it"),
+        ("install pack.zip", "`gongfu skill add pack.zip`"),
         ("add ./skills", "`gongfu source add ./skills`"),
         ("uninstal cursor", "`gongfu client uninstall cursor`"), // typos: ignore
         (

@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 57] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 70] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -343,5 +343,83 @@ pub(super) const OWN: [(&str, &str, &str, &str); 57] = [
         "The sign-in at another server didn't end well.",
         "gongfu connection login github, and the browser is closed",
         "Start it again, and finish it in the browser.",
+    ),
+    (
+        "SOURCE_INVALID",
+        "The source of skills can't be understood, or mustn't be used: it has a password, isn't encrypted, or would start a program.",
+        "gongfu skill add http://example.com/repo.git",
+        "Write OWNER/REPO, an https or ssh URL, npm:PACKAGE, or a path.",
+    ),
+    (
+        "SOURCE_UNREACHABLE",
+        "The source of skills isn't there, or can't be reached.",
+        "gongfu skill add owner/nosuch",
+        "Check the address and your credentials: git must be able to fetch it without asking.",
+    ),
+    (
+        "SOURCE_REFUSED",
+        "The source has what no skill may have, such as a link that leads outside.",
+        "gongfu skill add ./hostile.zip",
+        "Nothing was installed. Tell its author, or take another source.",
+    ),
+    (
+        "SOURCE_TOO_LARGE",
+        "The source is larger than an import may be.",
+        "gongfu skill add ./bomb.zip",
+        "Name a smaller part of it, such as one folder of a repository.",
+    ),
+    (
+        "SKILL_NOT_IN_SOURCE",
+        "The source has no skill of this name, or none at all.",
+        "gongfu skill add owner/repo --skill nosuch",
+        "`--list` lists the skills of the source.",
+    ),
+    (
+        "SKILL_NAME_TAKEN",
+        "Two skills of a source would go to the same folder.",
+        "gongfu skill add owner/repo --full-depth",
+        "Choose one with --skill and its folder in the source.",
+    ),
+    (
+        "SKILL_CHANGED",
+        "A skill was changed since it was added, or no lock knows it, so it isn't replaced or removed.",
+        "gongfu skill add owner/repo, after an edit of the skill",
+        "`gongfu skill verify` names the files. --replace keeps your version in gongfu's home, and goes ahead.",
+    ),
+    (
+        "PROGRAM_MISSING",
+        "A program that fetches skills isn't installed, or doesn't work.",
+        "gongfu skill add npm:NAME, without npm",
+        "Install the program that the message names.",
+    ),
+    (
+        "LOCK_UNREADABLE",
+        "A lock of skills can't be read: it isn't JSON, was edited wrongly, or has the marks of a merge.",
+        "gongfu skill verify, amid a merge",
+        "Fix the line that the message names, or restore the file.",
+    ),
+    (
+        "LOCK_NEWER",
+        "A lock of skills was written by a newer version.",
+        "gongfu skill add, in a project of others",
+        "Update gongfu. Nothing was changed.",
+    ),
+    (
+        "LOCK_MISMATCH",
+        "A skill isn't what its lock says.",
+        "gongfu skill verify",
+        "Add the skill again, or restore its files.",
+    ),
+    (
+        "PLACE_UNWRITABLE",
+        "Skills can't be written to their place.",
+        "gongfu skill add owner/repo, in a folder of root",
+        "Check the permissions and the disk. Nothing was changed.",
+    ),
+    (
+        "NOT_LOCKED",
+        "No lock of this place has the skill.",
+        "gongfu skill remove nosuch",
+        "`gongfu skill verify --json` lists the skills of the lock; --in names another place.",
     ),
 ];

@@ -1,0 +1,79 @@
+//! Skills that are added, verified and removed.
+
+use std::fs;
+
+use gongfu_testing::json::{at, text_at};
+use serde_json::json;
+
+use crate::fixture::Fixture;
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    fixture.write("project/.claude/settings.json", "{}");
+    fixture.skill_in("project/source", "pdf", "Reads PDF.");
+    fixture.skill_in("project/source", "docx", "Reads Word.");
+    fixture.write(
+        "project/source/pdf/scripts/get.py",
+        "# /// script\n# dependencies = [\"requests\"]\n# ///\nget('https://api.example.com')\n",
+    );
+    fixture
+}
+
+#[test]
+fn an_added_skill_is_locked_verified_and_removed() {
+    let fixture = fixture();
+    let project = fixture.path("project");
+    let place = ["--workspace", project.to_str().unwrap()];
+    let source = fixture.path("project/source");
+    let source = source.to_str().unwrap();
+    let add = |more: &[&str]| {
+        let arguments = [&["skill", "add", source], &place[..], more].concat();
+        fixture.gongfu(arguments)
+    };
+    let listed = add(&["--list", "--json"]).good().json();
+    assert_eq!(at(&listed, "/0/skills").as_array().unwrap().len(), 2);
+    let shown = add(&["--dry-run"]).good().text();
+    assert!(
+        shown.contains("packages: requests") && shown.contains("hosts: api.example.com"),
+        "{shown}"
+    );
+    assert!(
+        !project.join(".agents").exists(),
+        "nothing comes before it is shown"
+    );
+    let refused = add(&[]).run();
+    assert!(
+        refused.stderr.contains("CONFIRMATION_REQUIRED"),
+        "{}",
+        refused.stderr
+    );
+    let added = add(&["--skill", "pdf", "--yes", "--json"]).good().json();
+    assert_eq!(at(&added, "/0/added"), &json!(true));
+    assert!(
+        project.join(".claude/skills/pdf/SKILL.md").exists(),
+        "linked for Claude Code"
+    );
+    let lock = fs::read_to_string(project.join("skills-lock.json")).unwrap();
+    assert!(lock.contains("\"source\": \"./source\""), "{lock}");
+    let verify = || fixture.gongfu([&["skill", "verify", "--json"], &place[..]].concat());
+    assert_eq!(at(&verify().good().json(), "/valid"), &json!(true));
+    fs::write(project.join(".agents/skills/pdf/scripts/get.py"), "mine").unwrap();
+    let differing = verify().run().json();
+    assert_eq!(text_at(&differing, "/skills/pdf/0/kind"), "content");
+    assert_eq!(text_at(&differing, "/skills/pdf/0/path"), "scripts/get.py");
+    let changed = add(&["--yes"]).run();
+    assert!(
+        changed.stderr.contains("SKILL_CHANGED"),
+        "{}",
+        changed.stderr
+    );
+    assert!(
+        !project.join(".agents/skills/docx").exists(),
+        "all or nothing"
+    );
+    let remove = ["skill", "remove", "pdf", "--yes", "--replace"];
+    fixture.gongfu([&remove[..], &place[..]].concat()).good();
+    assert!(!project.join(".agents/skills/pdf").exists());
+    assert!(fs::symlink_metadata(project.join(".claude/skills/pdf")).is_err());
+}
