@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 35] = [
+const ENTRIES: [&str; 36] = [
     "skills",
     "built-in",
     "index",
@@ -37,6 +37,7 @@ const ENTRIES: [&str; 35] = [
     "token",
     "chat-history",
     "config.toml",
+    "gongfu.lock",
     "users",
     "teams",
     "user-skills",
@@ -77,6 +78,7 @@ const ENTRIES: [&str; 35] = [
 /// chat-history     lines that you typed in `gongfu chat`; may be deleted
 /// connections.json connections to other MCP servers; yours
 /// config.toml      settings; yours
+/// gongfu.lock      sources and files of skills that were added to the home; yours
 /// server.db        accounts and records of a server with accounts, with `-wal` and `-shm`; theirs
 /// server.key       what that server signs with; without it everybody signs in again
 /// users/           a home for each account, with content, layers, changes and environments; theirs

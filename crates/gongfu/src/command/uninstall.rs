@@ -19,11 +19,12 @@ use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
 /// The entries of the home that a person may miss.
-const YOURS: [&str; 8] = [
+const YOURS: [&str; 9] = [
     "skills",
     "workspaces",
     "changes",
     "layers",
+    "kept",
     "approvals.json",
     "grants.json",
     "config.toml",

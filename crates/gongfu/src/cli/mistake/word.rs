@@ -160,7 +160,9 @@ pub(super) fn cloned(word: &str) -> String {
 /// The hint for the address of a repository where a folder is needed; `None` for another word.
 pub(crate) fn clone_hint(word: &str) -> Option<String> {
     let commands = clone_commands(word, "source add")?;
-    Some(format!("`gongfu skill add` adds skills of a repository; to keep the whole of it: {commands}"))
+    Some(format!(
+        "`gongfu skill add` adds skills of a repository; to keep the whole of it: {commands}"
+    ))
 }
 
 /// The commands that clone a repository and do something with its folder; `None` for another word.
