@@ -58,21 +58,13 @@ struct Journal {
 
 /// The remains of a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
+enum Recovery {
     /// Nothing.
     Nothing,
     /// Changes that weren't complete; they were removed.
     Removed,
     /// Changes that were complete; they were made.
     Completed,
-}
-
-/// Finishes or removes what a crash left below a folder.
-///
-/// # Errors
-/// Another process is changing the folder, or the changes can be neither made nor taken back.
-pub fn recover(home: &Home, base: &Path) -> io::Result<Recovery> {
-    Journal::open(home, base)?.recover()
 }
 
 impl Transaction {
@@ -108,22 +100,10 @@ impl Transaction {
         &self.base
     }
 
-    /// A new folder in place of what is at a path: an empty one, to be filled.
-    ///
-    /// # Errors
-    /// It can't be created, or what is at the path can't be looked at.
-    pub fn put_folder(&mut self, at: &Path) -> io::Result<Root> {
-        let name = self.next_name();
-        self.staged.dir().create_dir(&name)?;
-        let folder = Root::open(&self.staged.path().join(&name))?;
-        self.add(at, Some(name))?;
-        Ok(folder)
-    }
-
     /// A folder from elsewhere in place of what is at a path. It is moved, or copied from another file system.
     ///
     /// # Errors
-    /// As [`Transaction::put_folder`], or it can't be read.
+    /// It can't be read or moved, or what is at the path can't be looked at.
     pub fn move_folder(&mut self, at: &Path, from: &Path) -> io::Result<()> {
         let name = self.next_name();
         let (Some(parent), Some(own)) = (from.parent(), from.file_name()) else {
@@ -143,19 +123,10 @@ impl Transaction {
         self.add(at, Some(name))
     }
 
-    /// A copy of a folder in place of what is at a path.
-    ///
-    /// # Errors
-    /// As [`Transaction::put_folder`], or it can't be read.
-    pub fn copy_folder(&mut self, at: &Path, from: &Path) -> io::Result<()> {
-        let folder = self.put_folder(at)?;
-        copy_tree(&Root::open(from)?, &folder)
-    }
-
     /// A new file in place of what is at a path.
     ///
     /// # Errors
-    /// As [`Transaction::put_folder`].
+    /// It can't be created, or what is at the path can't be looked at.
     pub fn put_file(&mut self, at: &Path, bytes: &[u8]) -> io::Result<()> {
         let name = self.next_name();
         let mode = disk::mode_outside(at).unwrap_or(0o644);
@@ -167,7 +138,7 @@ impl Transaction {
     /// A new link in place of what is at a path.
     ///
     /// # Errors
-    /// As [`Transaction::put_folder`].
+    /// It can't be created, or what is at the path can't be looked at.
     pub fn put_link(&mut self, at: &Path, target: &Path) -> io::Result<()> {
         let name = self.next_name();
         self.staged.create_link_exact(Path::new(&name), target)?;
@@ -177,7 +148,7 @@ impl Transaction {
     /// Nothing in place of what is at a path.
     ///
     /// # Errors
-    /// What is there can't be looked at.
+    /// The entry at the path can't be looked at.
     pub fn remove(&mut self, at: &Path) -> io::Result<()> {
         self.add(at, None)
     }

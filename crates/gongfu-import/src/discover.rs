@@ -100,8 +100,6 @@ pub struct Search<'a> {
     pub below: Option<&'a SkillPath>,
     /// True to look into all folders, down to five levels, and not only into the usual ones.
     pub full_depth: bool,
-    /// True to list skills of one name more than once.
-    pub duplicates: bool,
 }
 
 /// The skills of a source.
@@ -138,7 +136,6 @@ pub fn discover(content: &mut Content, search: Search<'_>) -> Result<Discovery, 
         plugins: &plugins,
         read: HashSet::new(),
         names: HashSet::new(),
-        duplicates: search.duplicates,
         skills: Vec::new(),
     };
     finder.find(start, search.full_depth)?;
@@ -167,7 +164,6 @@ struct Finder<'a> {
     installed: HashSet<String>,
     read: HashSet<String>,
     names: HashSet<String>,
-    duplicates: bool,
     skills: Vec<FoundSkill>,
 }
 
@@ -240,7 +236,7 @@ impl Finder<'_> {
             return;
         };
         let name = declared(&read, "name").unwrap_or_else(|| read.name.to_string());
-        if !self.duplicates && self.names.contains(&name) || self.is_installed(&name, &folder) {
+        if self.names.contains(&name) || self.is_installed(&name, &folder) {
             return;
         }
         self.names.insert(name.clone());

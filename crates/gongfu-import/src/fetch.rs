@@ -1,7 +1,6 @@
 //! Fetching: from each kind of source to its files.
 //!
-//! What comes over the network is kept in memory and within limits. Nothing is written but what `git` and `npm` put into
-//! the folder that they are given.
+//! Downloads are kept in memory and within limits. Only `git` and `npm` write, into the folder that they are given.
 
 pub mod any;
 pub mod artifact;

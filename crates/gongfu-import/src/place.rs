@@ -20,21 +20,12 @@ use crate::verify::verify;
 pub struct Placement {
     /// The name of its folder.
     pub folder: String,
-    /// The folder where it is staged, or the one that it becomes a link to.
-    pub content: Arrival,
+    /// The folder where it is staged.
+    pub staged: PathBuf,
     /// Its entry in gongfu's lock.
     pub locked: LockedSkill,
     /// Its name and entry in the lock of `npx skills`.
     pub npx: Option<(String, NpxEntry)>,
-}
-
-/// The way that a skill comes to its place.
-#[derive(Debug, Clone)]
-pub enum Arrival {
-    /// Its staged folder is moved there.
-    Moved(PathBuf),
-    /// A link to this folder.
-    Linked(PathBuf),
 }
 
 /// The changes to make in a scope.
@@ -48,8 +39,6 @@ pub struct Changes {
     pub removed_npx: Vec<String>,
     /// Folders of agents that get a link to each skill that is placed.
     pub clients: Vec<PathBuf>,
-    /// True to copy skills into the folders of agents, in place of links.
-    pub copies: bool,
     /// True to replace skills that a person changed, or that no lock knows. They are kept in gongfu's home.
     pub replace: bool,
 }
@@ -59,8 +48,6 @@ pub struct Changes {
 pub struct Outcome {
     /// Folders that were replaced although a person had changed them, and where they are kept.
     pub kept: Vec<(PathBuf, PathBuf)>,
-    /// The links that were made.
-    pub links: Vec<PathBuf>,
 }
 
 /// Makes the changes: all of them, or none.
@@ -98,7 +85,7 @@ pub fn place(
         }
     }
     for placement in &changes.put {
-        put(&mut transaction, scope, changes, placement, &mut outcome).map_err(unwritable)?;
+        put(&mut transaction, scope, changes, placement).map_err(unwritable)?;
         let clients = clients(scope, changes, lock.skills.get(&placement.folder));
         let mut locked = placement.locked.clone();
         locked.clients = clients;
@@ -173,23 +160,10 @@ fn put(
     scope: &Scope,
     changes: &Changes,
     placement: &Placement,
-    outcome: &mut Outcome,
 ) -> io::Result<()> {
     let folder = scope.skills.join(&placement.folder);
-    match &placement.content {
-        Arrival::Linked(target) => transaction.put_link(&folder, target)?,
-        Arrival::Moved(staged) => {
-            for client in changes.clients.iter().filter(|_| changes.copies) {
-                let place = client.join(&placement.folder);
-                if disk::real_outside(client) != disk::real_outside(&scope.skills) {
-                    transaction.copy_folder(&place, staged)?;
-                    outcome.links.push(place);
-                }
-            }
-            transaction.move_folder(&folder, staged)?;
-        }
-    }
-    for client in changes.clients.iter().filter(|_| !changes.copies) {
+    transaction.move_folder(&folder, &placement.staged)?;
+    for client in &changes.clients {
         let place = client.join(&placement.folder);
         let (real, skills) = (
             disk::real_outside(client),
@@ -200,7 +174,6 @@ fn put(
         }
         let target = relative(&real, &folder);
         transaction.put_link(&place, &target)?;
-        outcome.links.push(place);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Context as _;
 use gongfu_core::project::NoProject;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{Home, project_of, refusal_of};
@@ -112,6 +113,29 @@ pub(crate) fn check_named(
         return Err(Failure::new("NO_PROJECT", message, hint).into());
     }
     Ok(())
+}
+
+/// The project of a folder that a person named, else of the current one.
+///
+/// # Errors
+/// There is no current folder, or the folder is in no project.
+pub(crate) fn root(
+    named: Option<&Path>,
+    environment: &Environment,
+    home: &Home,
+) -> anyhow::Result<PathBuf> {
+    let start = named.or(environment.directory.as_deref());
+    let start = start.context("there is no current folder; pass --workspace DIR")?;
+    let root = project_of(
+        &std::path::absolute(start)?,
+        environment.user.as_deref(),
+        home,
+    );
+    let root = root.map_err(|why| {
+        let message = format!("{} can't be used: {why}", plain(&start.to_string_lossy()));
+        Failure::new("NO_PROJECT", message, "go to a project, or use --in user")
+    })?;
+    Ok(root)
 }
 
 /// Asks the files of clients whether their person trusts a project, once for each project.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Journal, Record, Recovery, Step, Transaction, recover};
+use super::{Journal, Record, Recovery, Step, Transaction};
 use crate::disk::Root;
 use crate::home::Home;
 
@@ -53,15 +53,25 @@ impl Project {
         self.folder.path().join("project")
     }
 
+    fn recover(&self) -> Recovery {
+        let journal = Journal::open(&self.home, &self.base()).unwrap();
+        journal.recover().unwrap()
+    }
+
     /// Stages a change of each kind.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests make the folders that they move"
+    )]
     fn stage(&self) -> Transaction {
         let base = self.base();
         let mut transaction = Transaction::begin(&self.home, &base).unwrap();
         for name in ["old", "new"] {
-            let folder = transaction
-                .put_folder(&base.join("skills").join(name))
-                .unwrap();
-            folder.dir().write("SKILL.md", name).unwrap();
+            let new = self.folder.path().join(name);
+            fs::create_dir_all(&new).unwrap();
+            fs::write(new.join("SKILL.md"), name).unwrap();
+            let at = base.join("skills").join(name);
+            transaction.move_folder(&at, &new).unwrap();
         }
         let link = base.join("clients/skills/old");
         transaction
@@ -102,10 +112,7 @@ fn all_changes_are_made_or_none() {
     assert_eq!(project.tree(), before);
     project.stage().commit().unwrap();
     assert_eq!(project.tree(), after());
-    assert_eq!(
-        recover(&project.home, &project.base()).unwrap(),
-        Recovery::Nothing
-    );
+    assert_eq!(project.recover(), Recovery::Nothing);
 }
 
 #[test]
@@ -129,7 +136,7 @@ fn a_crash_at_each_step_leaves_what_the_next_one_finishes() {
         }
         transaction.is_committed = true;
         drop(transaction);
-        let recovered = recover(&project.home, &project.base()).unwrap();
+        let recovered = project.recover();
         assert_eq!(recovered, Recovery::Completed, "{at}");
         assert_eq!(project.tree(), after(), "{at}");
     }
@@ -143,7 +150,7 @@ fn a_crash_before_all_is_staged_leaves_nothing() {
     transaction.is_committed = true;
     drop(transaction);
     assert_ne!(project.tree(), before);
-    let recovered = recover(&project.home, &project.base()).unwrap();
+    let recovered = project.recover();
     assert_eq!((recovered, project.tree()), (Recovery::Removed, before));
 }
 
@@ -175,10 +182,7 @@ fn a_record_of_a_stranger_counts_for_nothing() {
     fs::create_dir(&strange).unwrap();
     fs::write(strange.join("journal.json"), "{}").unwrap();
     let before = project.tree();
-    assert_eq!(
-        recover(&project.home, &project.base()).unwrap(),
-        Recovery::Nothing
-    );
+    assert_eq!(project.recover(), Recovery::Nothing);
     assert_eq!(project.tree(), before);
     // A folder that was put in the place of the staged one isn't touched.
     let transaction = project.stage();

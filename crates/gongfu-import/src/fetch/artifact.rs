@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gongfu_archive::read as read_archive;
 use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits, without_top_folder};
-use gongfu_core::skill::SkillPath;
+use gongfu_core::skill::{SKILL_FILE, SkillPath};
 
 use crate::content::{Content, ContentFile};
 use crate::error::{ImportCode, ImportError};
@@ -14,8 +14,6 @@ use crate::error::{ImportCode, ImportError};
 /// Files in memory, each with its permissions.
 pub type Files = BTreeMap<SkillPath, (Vec<u8>, u32)>;
 
-/// The name of a skill's document.
-pub(super) const DOCUMENT: &str = "SKILL.md";
 /// The folder that macOS puts beside the files of a zip archive.
 const MACOS_FOLDER: &str = "__MACOSX/";
 
@@ -67,7 +65,7 @@ pub(super) fn archive(
 /// # Errors
 /// Never: the name is a path.
 pub(super) fn document(bytes: Vec<u8>) -> Result<Files, ImportError> {
-    let path = SkillPath::new(DOCUMENT).map_err(|why| ImportError::refused(why.to_string()))?;
+    let path = SkillPath::new(SKILL_FILE).map_err(|why| ImportError::refused(why.to_string()))?;
     Ok(BTreeMap::from([(path, (bytes, ContentFile::PLAIN))]))
 }
 

@@ -8,10 +8,10 @@ mod index;
 use std::time::Instant;
 
 use gongfu_core::archive::ArchiveLimits;
-use gongfu_core::skill::{Digest, SkillPath};
+use gongfu_core::skill::{Digest, SKILL_FILE, SkillPath};
 use url::Url;
 
-use super::artifact::{self, DOCUMENT, Files};
+use super::artifact::{self, Files};
 use super::web::{MAX_ARTIFACT, Web, shown};
 use crate::content::ContentFile;
 use crate::error::{ImportCode, ImportError};
@@ -195,7 +195,7 @@ impl IndexEntry {
                 let files = files.ok_or_else(|| {
                     ImportError::refused(format!("{place} is neither a zip nor a tar archive"))
                 })?;
-                if !files.keys().any(|path| path.as_str() == DOCUMENT) {
+                if !files.keys().any(|path| path.as_str() == SKILL_FILE) {
                     let message = format!("{place} has no SKILL.md at its top");
                     return Err(ImportError::refused(message));
                 }
@@ -263,7 +263,7 @@ fn digest_of_files(files: &Files) -> Digest {
     for (path, (content, _)) in sorted {
         bytes.extend(path.as_str().as_bytes());
         bytes.push(0);
-        if path.as_str() == DOCUMENT {
+        if path.as_str() == SKILL_FILE {
             // There, the document is a text without its byte order mark.
             let text = String::from_utf8_lossy(content);
             bytes.extend(text.strip_prefix('\u{feff}').unwrap_or(&text).as_bytes());

@@ -166,15 +166,5 @@ impl OwnLock {
     }
 }
 
-impl LockedSkill {
-    /// The digest that its files have together, and whether the lock agrees.
-    pub fn is_consistent(&self) -> bool {
-        let files = self.files.iter();
-        let files = files.map(|(path, file)| (path, file.executable, file.digest));
-        self.digest
-            .is_none_or(|digest| super::digest::tree_digest(files) == digest)
-    }
-}
-
 #[cfg(test)]
 mod tests;

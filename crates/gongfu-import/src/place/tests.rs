@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 
-use super::{Arrival, Changes, Placement, place, verify_all};
+use super::{Changes, Placement, place, verify_all};
 use crate::candidate::{Candidate, Choice, stage};
 use crate::discover::{Search, discover};
 use crate::error::ImportCode;
@@ -68,7 +68,7 @@ impl Project {
         let skills = stage(&mut content, candidates, &Root::open(&staged).unwrap()).unwrap();
         let put = skills.iter().map(|skill| Placement {
             folder: skill.folder.clone(),
-            content: Arrival::Moved(skill.staged.clone()),
+            staged: skill.staged.clone(),
             locked: origin.locked(skill),
             npx: origin
                 .npx_entry(NpxLock::Project, skill, &self.scope.base)
@@ -94,8 +94,7 @@ impl Project {
 fn a_skill_is_placed_linked_locked_and_removed() {
     let project = Project::new();
     project.write("one");
-    let outcome = place(&project.home, &project.scope, &project.changes(), NOW).unwrap();
-    assert_eq!(outcome.links, [project.scope.base.join(".claude/skills/a")]);
+    place(&project.home, &project.scope, &project.changes(), NOW).unwrap();
     assert_eq!(project.text(".claude/skills/a/text"), "one");
     let link = fs::read_link(project.scope.base.join(".claude/skills/a")).unwrap();
     assert_eq!(link, PathBuf::from("../../.agents/skills/a"));

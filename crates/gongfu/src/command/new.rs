@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use gongfu_core::skill::name::{self, NameFault};
 use gongfu_core::skill::{Finding, SkillName, draft, placeholder};
 use gongfu_core::text;
-use gongfu_files::{disk, project_of};
+use gongfu_files::disk;
 use gongfu_library::scaffold::{self, CreatedSkill, ScaffoldError};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::cli::{NewArguments, NewTarget};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
-use crate::wiring;
+use crate::{project, wiring};
 
 /// Clients that read `.agents/skills` of a project.
 const PROJECT_CLIENTS: [&str; 6] = [
@@ -169,18 +169,11 @@ fn create(
         NewTarget::User => user
             .context("there is no home folder; use --in project or --in home")?
             .to_owned(),
-        NewTarget::Project => {
-            let start = arguments
-                .workspace
-                .as_deref()
-                .or(environment.directory.as_deref());
-            let start = start.context("there is no current folder; pass --workspace DIR")?;
-            let home = wiring::home(environment)?;
-            project_of(&std::path::absolute(start)?, user, &home).map_err(|why| {
-                let message = format!("{} can't be used: {why}", plain(&start.to_string_lossy()));
-                Failure::new("NO_PROJECT", message, "go to a project, or use --in user")
-            })?
-        }
+        NewTarget::Project => project::root(
+            arguments.workspace.as_deref(),
+            environment,
+            &wiring::home(environment)?,
+        )?,
     };
     Ok(scaffold::create(&base, name, text)?)
 }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use gongfu_core::archive::{ArchiveCheck, ArchiveLimits, EntryHead};
-use gongfu_core::skill::{Digest, SkillPath};
+use gongfu_core::skill::{Digest, SKILL_FILE, SkillPath};
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::error::{ImportCode, ImportError};
-use crate::fetch::artifact::DOCUMENT;
 
 /// The schema of the second version; the first has none.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -167,17 +166,17 @@ fn first_version(skill: &Value, name: &str) -> Result<(String, EntryKind), Strin
         });
         let admitted = admitted.map_err(|why| format!("`files`: {why}"))?;
         let path = admitted.ok_or("a file has the path of a folder")?.path;
-        if path.as_str().eq_ignore_ascii_case(DOCUMENT) {
+        if path.as_str().eq_ignore_ascii_case(SKILL_FILE) {
             // The document comes first: without it, the others needn't be fetched.
-            paths.splice(0..0, SkillPath::new(DOCUMENT));
+            paths.splice(0..0, SkillPath::new(SKILL_FILE));
         } else {
             paths.push(path);
         }
     }
-    if paths.first().is_none_or(|path| path.as_str() != DOCUMENT) {
+    if paths.first().is_none_or(|path| path.as_str() != SKILL_FILE) {
         return Err("it has no SKILL.md".to_owned());
     }
-    Ok((format!("{name}/{DOCUMENT}"), EntryKind::Files(paths)))
+    Ok((format!("{name}/{SKILL_FILE}"), EntryKind::Files(paths)))
 }
 
 /// The link and the kind of an entry of the second version.

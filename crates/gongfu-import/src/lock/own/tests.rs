@@ -48,7 +48,6 @@ fn a_lock_comes_back_as_it_was_with_what_is_unknown() {
         "{again}"
     );
     let locked = &read.skills["pdf"];
-    assert!(locked.is_consistent());
     assert_eq!(locked.files, skill().files);
 }
 
@@ -87,7 +86,4 @@ fn a_lock_that_was_edited_wrongly_names_the_member() {
         assert_eq!(error.code, ImportCode::LockUnreadable);
         assert!(error.message.contains(part), "{}", error.message);
     }
-    let mut edited = skill();
-    edited.files.clear();
-    assert!(!edited.is_consistent());
 }

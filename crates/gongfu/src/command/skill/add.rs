@@ -16,7 +16,7 @@ use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::{Delivery, Fetcher};
 use gongfu_import::fetch::git::GitSettings;
-use gongfu_import::place::{Arrival, Changes, Placement, place};
+use gongfu_import::place::{Changes, Placement, place};
 use gongfu_import::scope::Scope;
 use gongfu_import::source::{Source, is_ref};
 use gongfu_library::walk::NAMED;
@@ -223,7 +223,7 @@ fn placement(delivery: &Delivery, skill: &StagedSkill, scope: &Scope) -> Placeme
     });
     Placement {
         folder: skill.folder.clone(),
-        content: Arrival::Moved(skill.staged.clone()),
+        staged: skill.staged.clone(),
         locked: delivery.origin.locked(skill),
         npx,
     }

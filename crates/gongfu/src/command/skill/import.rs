@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use gongfu_files::{Home, project_of};
+use gongfu_files::Home;
 use gongfu_import::agents::{AGENTS, Machine};
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::scope::{Scope, ScopeKind};
@@ -11,6 +11,7 @@ use gongfu_import::scope::{Scope, ScopeKind};
 use crate::cli::{NewTarget, PlaceArguments};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::project;
 use crate::terminal::plain;
 
 /// The place that a person names.
@@ -30,16 +31,7 @@ pub(super) fn scope(
             Ok(Scope::user(user, environment.state.as_deref()))
         }
         NewTarget::Project => {
-            let start = place
-                .workspace
-                .as_deref()
-                .or(environment.directory.as_deref());
-            let start = start.context("there is no current folder; pass --workspace DIR")?;
-            let root = project_of(&std::path::absolute(start)?, user, home).map_err(|why| {
-                let shown = plain(&start.to_string_lossy());
-                let message = format!("{shown} can't be used: {why}");
-                Failure::new("NO_PROJECT", message, "go to a project, or use --in user")
-            })?;
+            let root = project::root(place.workspace.as_deref(), environment, home)?;
             Ok(Scope::project(&root))
         }
     }
