@@ -112,7 +112,14 @@ impl Witnesses {
         let own = own.map(KnownOrigin::locked);
         copy.is_locked = locks.own.contains_key(&copy.key);
         copy.change = match locks.own.get(&copy.key) {
-            Some(locked) if verify(&copy.folder, locked).is_empty() => LockAgreement::Same,
+            // The files of git around a skill aren't part of it.
+            Some(locked)
+                if verify(&copy.folder, locked)
+                    .iter()
+                    .all(|difference| difference.path.starts_with(".git/")) =>
+            {
+                LockAgreement::Same
+            }
             Some(_) => LockAgreement::Differs,
             None => LockAgreement::Unknown,
         };
