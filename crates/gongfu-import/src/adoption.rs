@@ -147,7 +147,9 @@ fn entry(copy: &FoundCopy, scope: &Scope) -> Option<LockedSkill> {
     let links = copy.places.iter().skip(1).filter_map(|place| {
         let is_same = copy.key == name && place.file_name()? == name;
         let client = place.parent()?.strip_prefix(&scope.base).ok()?;
-        is_same.then(|| client.to_str().map(str::to_owned)).flatten()
+        is_same
+            .then(|| client.to_str().map(str::to_owned))
+            .flatten()
     });
     let mut clients: Vec<String> = links.collect();
     clients.sort();
@@ -207,10 +209,13 @@ impl LockChange {
             return Ok(());
         };
         if self.before.as_ref() == Some(&current) {
+            // It was recorded, and never written.
+            self.remove_created();
             return Ok(());
         }
         let after = if Digest::of(current.as_bytes()) == self.after {
-            told.restored.push((self.path.clone(), self.before.is_none()));
+            told.restored
+                .push((self.path.clone(), self.before.is_none()));
             self.before.clone().map(String::into_bytes)
         } else {
             self.reduced(told)?
@@ -311,12 +316,17 @@ impl Adoption {
         let text = text(&path).map_err(|error| unreadable(&path, &error))?;
         let record: Self = serde_json::from_str(&text.unwrap_or_default()).map_err(|why| {
             let message = format!("{}, line {}: {why}", path.display(), why.line());
-            let hint = "the record of an adoption is damaged; take the entries out of gongfu.lock by hand";
+            let hint =
+                "the record of an adoption is damaged; take the entries out of gongfu.lock by hand";
             ImportError::new(ImportCode::LockUnreadable, message, hint)
         })?;
         if record.version > VERSION {
             let message = format!("{} is of a newer version", path.display());
-            return Err(ImportError::new(ImportCode::LockNewer, message, "update gongfu"));
+            return Err(ImportError::new(
+                ImportCode::LockNewer,
+                message,
+                "update gongfu",
+            ));
         }
         Ok(record)
     }
@@ -355,7 +365,9 @@ fn text(path: &Path) -> io::Result<Option<String>> {
     let name = SkillPath::new(&name.to_string_lossy()).map_err(io::Error::other)?;
     let read = Root::open(folder).and_then(|root| root.read(&name, u64::MAX));
     match read {
-        Ok(content) => String::from_utf8(content.bytes).map(Some).map_err(io::Error::other),
+        Ok(content) => String::from_utf8(content.bytes)
+            .map(Some)
+            .map_err(io::Error::other),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -217,7 +217,9 @@ impl Inventory {
         let (plugins, marketplaces) = plugin::plugins(territory, &mut inventory.problems);
         inventory.sources.extend(marketplaces);
         let mut places = place::places(territory);
-        places.extend(plugins.into_iter().flat_map(|plugin| plugin.places()));
+        for plugin in plugins {
+            places.extend(plugin.places(&mut inventory.problems));
+        }
         let found = folder::find(&places, &mut inventory.problems);
         let mut witnesses = provenance::Witnesses::read(
             territory,
@@ -232,7 +234,13 @@ impl Inventory {
                 inventory.problems.push(InventoryProblem::of(home, what));
                 break;
             }
-            let copy = copy_of(&group, &places, territory, &mut witnesses, &mut inventory.problems);
+            let copy = copy_of(
+                &group,
+                &places,
+                territory,
+                &mut witnesses,
+                &mut inventory.problems,
+            );
             inventory.skills.extend(copy);
         }
         witnesses.report_absent(&mut inventory.problems);
@@ -313,11 +321,19 @@ fn copy_of(
             digest: folder.digest(),
             files: folder.files.clone(),
         }),
-        links: folder.as_ref().map(|folder| folder.links.clone()).unwrap_or_default(),
+        links: folder
+            .as_ref()
+            .map(|folder| folder.links.clone())
+            .unwrap_or_default(),
         is_locked: false,
         change: LockAgreement::Unknown,
         standing: Standing::Only,
     };
+    if let (Some(link), None) = (copy.links.first(), &copy.target) {
+        let what =
+            format!("the link `{link}` in it can't be locked; `gongfu skill verify` names it");
+        problems.push(InventoryProblem::of(&copy.folder, what));
+    }
     witnesses.ask(&mut copy, folder.as_ref(), &group.real, place);
     Some(copy)
 }

@@ -79,11 +79,7 @@ fn origin_url(config: &str) -> Option<String> {
 }
 
 /// The commit of a branch.
-fn reference(
-    git: &Path,
-    branch: &str,
-    problems: &mut Vec<InventoryProblem>,
-) -> Option<String> {
+fn reference(git: &Path, branch: &str, problems: &mut Vec<InventoryProblem>) -> Option<String> {
     let path = SkillPath::new(branch).ok()?;
     if let Some(commit) = text(&git.join(path.as_str()), problems) {
         return Some(commit.trim().to_owned());

@@ -12,7 +12,7 @@ use crate::lock::digest::{DigestedFile, computed_hash, tree_digest};
 use crate::lock::own::LockedFile;
 
 /// The most files of a skill, and folders in one another.
-const MAX_FILES: usize = 5_000;
+const MAX_FILES: usize = 20_000;
 const MAX_DEPTH: usize = 24;
 /// The most bytes of a skill.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
@@ -204,6 +204,9 @@ mod tests {
             ("a/y/z", b"3\n", false),
             ("a.txt", b"4\n", false),
         ];
-        assert_eq!(hex(&tree(&files)), "ad18bdbe08bcfeb84320639707452de813e67566");
+        assert_eq!(
+            hex(&tree(&files)),
+            "ad18bdbe08bcfeb84320639707452de813e67566"
+        );
     }
 }

@@ -112,13 +112,17 @@ impl Search<'_> {
             if SKIPPED.contains(&entry.name.as_str()) {
                 continue;
             }
-            let Ok(child) = path.join(&entry.name) else {
+            let child = path.join(&entry.name).ok();
+            let Some(child) = child.filter(|_| entry.kind != EntryKind::Unnameable) else {
+                let folder = self.place.path.join(path.as_str());
+                let what = format!("{:?} is no name that a lock can have", entry.name);
+                self.problems.push(InventoryProblem::of(&folder, what));
                 continue;
             };
             match entry.kind {
                 EntryKind::Folder => self.folder(&child, depth + 1),
                 EntryKind::Link => self.link(&child),
-                _ => {}
+                EntryKind::File | EntryKind::Special(_) | EntryKind::Unnameable => {}
             }
         }
     }

@@ -239,7 +239,9 @@ pub(super) fn without_login(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else {
         return address.to_owned();
     };
-    if !matches!(url.scheme(), "http" | "https") || url.username().is_empty() && url.password().is_none() {
+    if !matches!(url.scheme(), "http" | "https")
+        || url.username().is_empty() && url.password().is_none()
+    {
         return address.to_owned();
     }
     let _ = url.set_username("");

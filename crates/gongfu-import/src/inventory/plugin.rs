@@ -47,17 +47,16 @@ pub(super) struct Plugin {
 
 impl Plugin {
     /// The folders in which its skills are.
-    pub(super) fn places(self) -> Vec<SkillPlace> {
+    pub(super) fn places(self, problems: &mut Vec<InventoryProblem>) -> Vec<SkillPlace> {
         let mut folders = self.listed.clone();
-        let mut problems = Vec::new();
         if folders.is_empty() {
             let manifests = MANIFESTS.iter().chain([&TOP_MANIFEST]);
             let manifest = manifests
-                .filter_map(|file| value(&self.folder.join(file), Form::Json, &mut problems))
+                .filter_map(|file| value(&self.folder.join(file), Form::Json, problems))
                 .find(|manifest| manifest.get("skills").is_some());
-            folders.extend(manifest.map_or_else(Vec::new, |manifest| {
-                skill_folders(&manifest, &self.folder)
-            }));
+            folders.extend(
+                manifest.map_or_else(Vec::new, |manifest| skill_folders(&manifest, &self.folder)),
+            );
             folders.push(self.folder.join("skills"));
             let root = Root::open(&self.folder).ok();
             let is_skill = |root: Root| document_in(&root, &SkillPath::root()).is_some();
@@ -84,7 +83,9 @@ fn skill_folders(manifest: &Value, base: &Path) -> Vec<PathBuf> {
         Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let folders = paths.into_iter().filter_map(|path| folder_below(base, path));
+    let folders = paths
+        .into_iter()
+        .filter_map(|path| folder_below(base, path));
     folders.collect()
 }
 
@@ -161,7 +162,8 @@ impl Finder<'_> {
                     continue;
                 };
                 if !folder.is_absolute() || disk::kind_outside(&folder).is_none() {
-                    let what = format!("the plugin `{id}` is installed, and its folder isn't there");
+                    let what =
+                        format!("the plugin `{id}` is installed, and its folder isn't there");
                     self.problems.push(InventoryProblem::of(&path, what));
                     continue;
                 }
@@ -210,7 +212,10 @@ impl Finder<'_> {
     /// The plugins that settings enable or disable, and the marketplaces that they name.
     fn claude_settings(&mut self) -> BTreeMap<String, bool> {
         let mut files = vec![self.folder("$CLAUDE_CONFIG_DIR/settings.json")];
-        let project = self.territory.project.map(|project| project.join(".claude"));
+        let project = self
+            .territory
+            .project
+            .map(|project| project.join(".claude"));
         files.extend(project.iter().flat_map(|folder| {
             ["settings.json", "settings.local.json"].map(|name| folder.join(name))
         }));
@@ -274,11 +279,17 @@ impl Finder<'_> {
         // The newest first: a client reads that one.
         cached.sort_by(|left, right| {
             let order = version_order(&right.1, &left.1);
-            left.0.cmp(&right.0).then(order.unwrap_or_else(|| right.1.cmp(&left.1)))
+            left.0
+                .cmp(&right.0)
+                .then(order.unwrap_or_else(|| right.1.cmp(&left.1)))
         });
         for (id, version, folder) in cached {
             let is_first = newest.replace(id.clone()).as_ref() != Some(&id);
-            let state = if is_first { state(&id) } else { PluginState::Cached };
+            let state = if is_first {
+                state(&id)
+            } else {
+                PluginState::Cached
+            };
             let mut plugin = Marketplace::plugin(&markets, &id, folder, state, "Codex");
             if let Some(origin) = &mut plugin.copy.origin {
                 origin.version = Some(version);
@@ -286,7 +297,10 @@ impl Finder<'_> {
             self.add(plugin);
         }
         let home = self.territory.machine.home.to_owned();
-        let roots = self.territory.project.map(|project| (project.to_owned(), ScopeKind::Project));
+        let roots = self
+            .territory
+            .project
+            .map(|project| (project.to_owned(), ScopeKind::Project));
         for (root, scope) in roots.into_iter().chain([(home, ScopeKind::User)]) {
             let file = root.join(".agents/plugins/marketplace.json");
             let Some(market) = Marketplace::at(&file, &root, self.problems) else {
@@ -319,7 +333,8 @@ impl Finder<'_> {
             for folder in found {
                 let state = PluginState::Installed;
                 let name = folder.file_name().unwrap_or_default().to_string_lossy();
-                let plugin = Marketplace::plugin(&BTreeMap::new(), &name, folder.clone(), state, by);
+                let plugin =
+                    Marketplace::plugin(&BTreeMap::new(), &name, folder.clone(), state, by);
                 self.add(plugin);
             }
         }
@@ -328,7 +343,9 @@ impl Finder<'_> {
     /// The plugins that a project has for others.
     fn project(&mut self, project: &Path) {
         let own = MANIFESTS.iter().map(|file| project.join(file));
-        let has_own = own.clone().any(|file| disk::kind_outside(&file) == Some(EntryKind::File));
+        let has_own = own
+            .clone()
+            .any(|file| disk::kind_outside(&file) == Some(EntryKind::File));
         let mut folders: Vec<(String, PathBuf)> = Vec::new();
         if has_own {
             let name = project.file_name().unwrap_or_default().to_string_lossy();
@@ -340,7 +357,8 @@ impl Finder<'_> {
                 let name = market.name();
                 self.sources.push(market.source(&name, &file));
                 let plugins = market.local_plugins().into_iter();
-                folders.extend(plugins.map(|(plugin, folder)| (format!("{plugin}@{name}"), folder)));
+                folders
+                    .extend(plugins.map(|(plugin, folder)| (format!("{plugin}@{name}"), folder)));
             }
         }
         for (id, folder) in folders {

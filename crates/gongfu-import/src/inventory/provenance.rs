@@ -60,7 +60,11 @@ impl Witnesses {
         let mut user_locks = reader.locks(&user);
         // `gh skill` writes it without a look at XDG_STATE_HOME.
         let other = NpxLock::of_user(home, None);
-        if user.npx_lock.as_ref().is_some_and(|(_, path)| *path != other) {
+        if user
+            .npx_lock
+            .as_ref()
+            .is_some_and(|(_, path)| *path != other)
+        {
             user_locks.named.extend(reader.npx(NpxLock::User, &other));
         }
         let project = territory.project.map(|project| {
@@ -127,7 +131,11 @@ impl Witnesses {
         let origin = own
             .or(named)
             .or_else(|| self.noted(copy, folder, real))
-            .or_else(|| copy.plugin.as_ref().and_then(|plugin| plugin_origin(copy, plugin)))
+            .or_else(|| {
+                copy.plugin
+                    .as_ref()
+                    .and_then(|plugin| plugin_origin(copy, plugin))
+            })
             .or_else(|| self.around(copy, real, place));
         if let (Some(origin), Some(folder), false) = (&origin, folder, copy.is_locked) {
             copy.change = agreement(&origin.hash, folder);
@@ -140,7 +148,11 @@ impl Witnesses {
         if copy.plugin.is_some() {
             return None;
         }
-        let own_name = copy.folder.file_name().unwrap_or_default().to_string_lossy();
+        let own_name = copy
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
         let names = [normal(&own_name), normal(&copy.name)];
         let locks = match (copy.scope, &self.project) {
             (ScopeKind::Project, Some(project)) => project,
@@ -159,9 +171,8 @@ impl Witnesses {
             let is_same = match self.used.get(&key) {
                 None => true,
                 Some(first) if *first == digest => true,
-                Some(_) => folder.is_some_and(|folder| {
-                    agreement(&origin.hash, folder) == LockAgreement::Same
-                }),
+                Some(_) => folder
+                    .is_some_and(|folder| agreement(&origin.hash, folder) == LockAgreement::Same),
             };
             if is_same {
                 self.used.entry(key).or_insert(digest);
@@ -199,9 +210,11 @@ impl Witnesses {
         let target = copy.target.as_ref()?;
         let top = real.ancestors().last().unwrap_or(real);
         let clone = clone::around(real, top, &mut self.problems);
-        Some(clone.unwrap_or_else(|| {
-            KnownOrigin::of("link", portable(target, base), SourceKind::Folder)
-        }))
+        Some(
+            clone.unwrap_or_else(|| {
+                KnownOrigin::of("link", portable(target, base), SourceKind::Folder)
+            }),
+        )
     }
 
     /// The git repository that somebody cloned into a folder of skills.
@@ -267,16 +280,26 @@ fn agreement(hash: &InstalledHash, folder: &SkillFolder) -> LockAgreement {
 /// The package of `node_modules` that a folder is in.
 fn package_around(real: &Path, problems: &mut Vec<InventoryProblem>) -> Option<KnownOrigin> {
     let mut above = real.ancestors();
-    let modules = above.find(|folder| folder.file_name().is_some_and(|name| name == "node_modules"))?;
+    let modules = above.find(|folder| {
+        folder
+            .file_name()
+            .is_some_and(|name| name == "node_modules")
+    })?;
     let below = real.strip_prefix(modules).ok()?;
-    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+    let mut parts = below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
     let first = parts.next()?;
     let name = if first.starts_with('@') {
         format!("{first}/{}", parts.next()?)
     } else {
         first.into_owned()
     };
-    let package = value(&modules.join(&name).join("package.json"), Form::Json, problems);
+    let package = value(
+        &modules.join(&name).join("package.json"),
+        Form::Json,
+        problems,
+    );
     let version = package.and_then(|package| member(&package, "version"));
     Some(KnownOrigin::npm("node_modules", &name, version))
 }
@@ -352,7 +375,10 @@ impl Reader<'_> {
         let list = lock.get("skills").unwrap_or(&lock);
         let entries: Vec<(Option<&String>, &Value)> = match list {
             Value::Array(list) => list.iter().map(|entry| (None, entry)).collect(),
-            Value::Object(map) => map.iter().map(|(name, entry)| (Some(name), entry)).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, entry)| (Some(name), entry))
+                .collect(),
             _ => Vec::new(),
         };
         let entries = entries.into_iter().filter_map(|(key, entry)| {

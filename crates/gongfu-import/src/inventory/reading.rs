@@ -46,10 +46,18 @@ pub(super) fn text(path: &Path, problems: &mut Vec<InventoryProblem>) -> Option<
                 let valid = error.utf8_error().valid_up_to();
                 let before = error.as_bytes().get(..valid).unwrap_or_default();
                 let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-                problems.push(InventoryProblem::at(path, line, "it is not UTF-8".to_owned()));
+                problems.push(InventoryProblem::at(
+                    path,
+                    line,
+                    "it is not UTF-8".to_owned(),
+                ));
             };
             let text = text.map_err(wrong).ok()?;
-            Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+            Some(
+                text.strip_prefix('\u{feff}')
+                    .map(str::to_owned)
+                    .unwrap_or(text),
+            )
         }
         Err(error) => {
             problems.push(InventoryProblem::of(path, unreadable(&error)));
@@ -112,7 +120,10 @@ fn parse(text: &str, form: Form) -> Result<Value, (usize, String)> {
         Form::Json => serde_json::from_str(text).map_err(|why| {
             let line = why.line().saturating_sub(1);
             let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
-            (start, why.to_string())
+            let text = why.to_string();
+            // The line is told beside it.
+            let text = text.split(" at line ").next().unwrap_or_default();
+            (start, text.to_owned())
         }),
         Form::Toml => toml::from_str::<Value>(text).map_err(|why| {
             let offset = why.span().map_or(0, |span| span.start);

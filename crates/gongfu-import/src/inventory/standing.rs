@@ -67,7 +67,9 @@ fn rank_names(copies: &mut [FoundCopy], same: &[usize]) {
         });
         let compared: Vec<(usize, Ordering)> = compared.collect();
         let newer = compared.iter().find(|(_, order)| *order == Ordering::Less);
-        let is_newer = compared.iter().any(|(_, order)| *order == Ordering::Greater);
+        let is_newer = compared
+            .iter()
+            .any(|(_, order)| *order == Ordering::Greater);
         standings.push(match newer {
             Some((newer, _)) => Standing::Older(*newer),
             None if is_newer => Standing::Newest,
@@ -90,7 +92,9 @@ fn rank_names(copies: &mut [FoundCopy], same: &[usize]) {
 
 /// The order in time of two copies from one source; none where nothing says it.
 fn age(left: &KnownOrigin, right: &KnownOrigin) -> Option<Ordering> {
-    if left.source != right.source || left.path != right.path && left.path.is_some() && right.path.is_some() {
+    if left.source != right.source
+        || left.path != right.path && left.path.is_some() && right.path.is_some()
+    {
         return None;
     }
     let versions = left.version.as_deref().zip(right.version.as_deref());

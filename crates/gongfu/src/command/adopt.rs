@@ -93,7 +93,12 @@ pub(super) fn run(
         project: project.as_deref(),
     };
     let inventory = progress::during("looking for skills", || Inventory::of(territory));
-    let locks = plan(&inventory, territory).map_err(failure)?;
+    let locks = match plan(&inventory, territory) {
+        Ok(locks) => locks,
+        // The problem is among those of the inventory.
+        Err(_) if arguments.dry_run => Vec::new(),
+        Err(error) => return Err(failure(error).into()),
+    };
     let mut plan = Plan {
         locks,
         folders: Vec::new(),
@@ -111,12 +116,17 @@ pub(super) fn run(
         shown.table(terminal)?;
     }
     let is_wanted = !plan.is_empty() && !arguments.dry_run;
-    let is_wanted =
-        is_wanted && (arguments.yes || terminal.ask(&format!("{}?", plan.text()))?);
+    let is_wanted = is_wanted && (arguments.yes || terminal.ask(&format!("{}?", plan.text()))?);
     let mut imported = None;
     if is_wanted {
         let adoption = Adoption::new(SystemClock.now().to_string(), plan.locks.clone());
-        imported = Some(effect::apply(adoption, &plan, environment, &home, terminal)?);
+        imported = Some(effect::apply(
+            adoption,
+            &plan,
+            environment,
+            &home,
+            terminal,
+        )?);
     }
     if arguments.json {
         terminal.json(&shown.document(imported.as_deref()))?;

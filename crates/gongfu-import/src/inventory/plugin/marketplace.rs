@@ -120,7 +120,9 @@ impl Marketplace {
             })
         });
         Plugin {
-            listed: entry.map(|entry| skill_folders(entry, &folder)).unwrap_or_default(),
+            listed: entry
+                .map(|entry| skill_folders(entry, &folder))
+                .unwrap_or_default(),
             folder,
             scope: ScopeKind::User,
             copy: PluginCopy {

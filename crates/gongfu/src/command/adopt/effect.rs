@@ -46,7 +46,9 @@ pub(super) fn apply(
     let name = adoption.write(home, None).context(unwritable)?;
     let made = make(&mut adoption, &plan.servers.new, environment, home);
     let written = made.and_then(|imported| {
-        adoption.write(home, Some(&name)).context("the record of the adoption can't be written")?;
+        adoption
+            .write(home, Some(&name))
+            .context("the record of the adoption can't be written")?;
         Ok(imported)
     });
     if let Err(error) = &written {
@@ -67,7 +69,9 @@ fn make(
     }
     if let Some(settings) = &mut adoption.settings {
         let folders = &adoption.folders;
-        source::write(home, |known| known.extend(folders.iter().map(PathBuf::from)))?;
+        source::write(home, |known| {
+            known.extend(folders.iter().map(PathBuf::from))
+        })?;
         settings.after = digest(home.config())?;
     }
     let mut imported = Vec::new();
@@ -75,7 +79,9 @@ fn make(
         let entries = servers.to_vec();
         let (added, _) = connection::import(entries, environment, home)?;
         imported = added.iter().map(|added| added.name.to_string()).collect();
-        adoption.connections.retain(|name, _| imported.contains(name));
+        adoption
+            .connections
+            .retain(|name, _| imported.contains(name));
         file.after = digest(home.connections())?;
     }
     Ok(imported)

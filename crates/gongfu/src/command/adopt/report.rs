@@ -64,21 +64,24 @@ impl Shown<'_> {
             sources,
             problems,
         } = self.inventory;
-        let number = |is: &dyn Fn(&FoundCopy) -> bool| skills.iter().filter(|copy| is(copy)).count();
+        let number =
+            |is: &dyn Fn(&FoundCopy) -> bool| skills.iter().filter(|copy| is(copy)).count();
         let duplicates = number(&|copy| matches!(copy.standing, Standing::Duplicate(_)));
         let older = number(&|copy| matches!(copy.standing, Standing::Older(_)));
         let differing = number(&|copy| copy.change == LockAgreement::Differs);
         let unknown = number(&|copy| copy.origin.is_none());
         let cached = number(&|copy| !copy.is_in_use());
         let parts = [
-            (duplicates, "duplicates"),
+            (duplicates, "with the content of another"),
             (older, "older than another"),
             (differing, "not as their lock says"),
             (unknown, "from an unknown source"),
             (cached, "only in a plugin's cache"),
         ];
         let parts = parts.iter().filter(|(number, _)| *number > 0);
-        let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+        let parts: Vec<String> = parts
+            .map(|(number, what)| format!("{number} {what}"))
+            .collect();
         let kinds = |kind| sources.iter().filter(|source| source.kind == kind).count();
         let servers = self.plan.servers.found.len();
         terminal.note(&format!(
@@ -97,13 +100,22 @@ impl Shown<'_> {
                 self.short(folder)
             ));
         }
-        let problems = problems.iter().map(gongfu_import::inventory::InventoryProblem::text);
+        let problems = problems
+            .iter()
+            .map(gongfu_import::inventory::InventoryProblem::text);
         let problems: Vec<String> = problems.chain(self.plan.servers.problems.clone()).collect();
         for problem in problems.iter().take(MAX_PROBLEMS) {
             terminal.note(&format!("problem: {}", plain(problem)));
         }
-        if let Some(more) = problems.len().checked_sub(MAX_PROBLEMS).filter(|more| *more > 0) {
-            terminal.note(&format!("and {}; --json lists all", count(more, "more problem")));
+        if let Some(more) = problems
+            .len()
+            .checked_sub(MAX_PROBLEMS)
+            .filter(|more| *more > 0)
+        {
+            terminal.note(&format!(
+                "and {}; --json lists all",
+                count(more, "more problem")
+            ));
         }
     }
 
@@ -274,7 +286,9 @@ impl Shown<'_> {
 fn from(origin: &KnownOrigin) -> String {
     let text = plain(&origin.text());
     let text = text.strip_prefix("https://").unwrap_or(&text);
-    text.replacen(".git@", "@", 1).trim_end_matches(".git").to_owned()
+    text.replacen(".git@", "@", 1)
+        .trim_end_matches(".git")
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -49,7 +49,9 @@ pub(super) fn find(
             Ok(read) => read,
             Err(failure) => {
                 let shown = plain(&file.to_string_lossy());
-                servers.problems.push(format!("{shown}: {}", failure.message));
+                servers
+                    .problems
+                    .push(format!("{shown}: {}", failure.message));
                 continue;
             }
         };

@@ -108,7 +108,8 @@ pub(super) fn one(
     servers(&adoption, home, environment, terminal, &mut taken)?;
     if let Some(settings) = &adoption.settings {
         let known = Config::read(home)?.skills_dirs;
-        let is_ours = |folder: &PathBuf| adoption.folders.iter().any(|own| Path::new(own) == folder);
+        let is_ours =
+            |folder: &PathBuf| adoption.folders.iter().any(|own| Path::new(own) == folder);
         taken.folders = known.iter().filter(|folder| is_ours(folder)).count();
         if !restore(&home.config(), settings, home)? && taken.folders > 0 {
             source::write(home, |folders| folders.retain(|folder| !is_ours(folder)))?;
@@ -164,11 +165,17 @@ fn servers(
 /// Restores a file of gongfu's home that is as it was written; answers whether it is.
 fn restore(path: &Path, change: &FileChange, home: &Home) -> anyhow::Result<bool> {
     let current = Snapshot::read(path)?;
-    let digest = current.text.as_ref().map(|text| Digest::of(text.as_bytes()));
+    let digest = current
+        .text
+        .as_ref()
+        .map(|text| Digest::of(text.as_bytes()));
     if digest.is_none() || digest != change.after {
         return Ok(false);
     }
-    match (&change.before, path.file_name().and_then(|name| name.to_str())) {
+    match (
+        &change.before,
+        path.file_name().and_then(|name| name.to_str()),
+    ) {
         (Some(before), _) => current.write(before, false)?,
         (None, Some(name)) => {
             crate::home::open(home)?.remove(name)?;

@@ -213,6 +213,12 @@ pub(super) const OWN: [(&str, &str, &str, &str); 70] = [
         "Pass a duration such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z.",
     ),
     (
+        "NOT_ADOPTED",
+        "There is no adoption that could be taken back.",
+        "gongfu adopt --undo, twice",
+        "See what could be adopted: gongfu adopt --dry-run.",
+    ),
+    (
         "NO_TERMINAL",
         "A question has to be asked, and there is no terminal.",
         "gongfu uninstall in a script",
