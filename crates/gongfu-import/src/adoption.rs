@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{ImportCode, ImportError};
-use crate::inventory::{FoundCopy, Inventory, Territory};
+use crate::inventory::{FoundCopy, Inventory, KnownOrigin, Territory};
 use crate::lock::own::{LockedSkill, OwnLock, SourceKind, is_folder};
 use crate::origin::portable;
 use crate::scope::{Scope, ScopeKind};
@@ -69,14 +69,14 @@ pub struct LockChange {
     created: Vec<PathBuf>,
 }
 
-/// What was taken back of an adoption, for people.
+/// The end of an adoption, for people.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Return {
     /// Locks that are again as they were; true for one that is gone because there was none.
     pub restored: Vec<(PathBuf, bool)>,
     /// Locks that others changed since: entries were taken out, and the rest is kept.
     pub reduced: Vec<PathBuf>,
-    /// What is kept, and why.
+    /// Entries that are kept, and why.
     pub kept: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ fn entry(copy: &FoundCopy, scope: &Scope) -> Option<LockedSkill> {
         digest: Some(content.digest),
         files: content.files.clone(),
         clients,
-        ..origin.map_or(unknown, |origin| origin.locked_skill())
+        ..origin.map_or(unknown, KnownOrigin::locked_skill)
     })
 }
 
@@ -357,7 +357,7 @@ fn number(name: &str) -> Option<u64> {
     name.strip_suffix(".json")?.parse().ok()
 }
 
-/// The text of a file; none where there is none. A lock is UTF-8, as it was parsed.
+/// The text of a file, where there is one. A lock is UTF-8, as it was parsed.
 fn text(path: &Path) -> io::Result<Option<String>> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(None);

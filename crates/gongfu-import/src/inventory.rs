@@ -38,7 +38,7 @@ pub struct Inventory {
     pub skills: Vec<FoundCopy>,
     /// The files that say where skills come from.
     pub sources: Vec<KnownSource>,
-    /// What couldn't be understood, read, or found.
+    /// Files and folders that couldn't be understood, read, or found.
     pub problems: Vec<InventoryProblem>,
 }
 
@@ -260,20 +260,19 @@ fn groups(found: Vec<folder::FoundFolder>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
     for path in found {
-        match known.get(&path.real).and_then(|at| groups.get_mut(*at)) {
-            Some(group) => group.paths.push(path),
-            None => {
-                known.insert(path.real.clone(), groups.len());
-                groups.push(Group {
-                    real: path.real.clone(),
-                    paths: vec![path],
-                });
-            }
+        if let Some(group) = known.get(&path.real).and_then(|at| groups.get_mut(*at)) {
+            group.paths.push(path);
+            continue;
         }
+        known.insert(path.real.clone(), groups.len());
+        groups.push(Group {
+            real: path.real.clone(),
+            paths: vec![path],
+        });
     }
     for group in &mut groups {
         // The sort keeps the order of the places.
-        group.paths.sort_by_key(|path| path.rank());
+        group.paths.sort_by_key(folder::FoundFolder::rank);
     }
     groups
 }

@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 24;
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// The folders that belong to a program, not to the skill.
 const SKIPPED: [&str; 1] = [".git"];
-/// What `npx skills` leaves out when it installs a folder.
+/// Names that `npx skills` leaves out when it installs a folder.
 const NOT_INSTALLED: [&str; 4] = [".git", "__pycache__", "__pypackages__", "metadata.json"];
 
 /// A skill's folder, as it was read.
@@ -69,7 +69,7 @@ impl SkillFolder {
                     EntryKind::File => folder.add(root, path, &mut left)?,
                     EntryKind::Link => folder.links.push(path.to_string()),
                     EntryKind::Special(_) | EntryKind::Unnameable => {
-                        return Err(format!("`{path}` is no file that a lock can have"));
+                        return Err(format!("`{path}` is not a file that a lock can have"));
                     }
                 }
             }
@@ -144,20 +144,20 @@ impl SkillFolder {
     }
 }
 
+/// A file of a tree: its path, its content, and whether it can be run.
+type TreeFile<'a> = (&'a str, &'a [u8], bool);
+
 /// The id of a tree with these files, whose paths are sorted.
-fn tree(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
-    let mut folders: BTreeMap<&str, Vec<(&str, &[u8], bool)>> = BTreeMap::new();
+fn tree(files: &[TreeFile<'_>]) -> Vec<u8> {
+    let mut folders: BTreeMap<&str, Vec<TreeFile<'_>>> = BTreeMap::new();
     let mut entries: Vec<(String, &str, &str, Vec<u8>)> = Vec::new();
     for (path, bytes, executable) in files {
-        match path.split_once('/') {
-            Some((folder, rest)) => {
-                let files = folders.entry(folder).or_default();
-                files.push((rest, bytes, *executable));
-            }
-            None => {
-                let mode = if *executable { "100755" } else { "100644" };
-                entries.push(((*path).to_owned(), path, mode, object("blob", bytes)));
-            }
+        if let Some((folder, rest)) = path.split_once('/') {
+            let files = folders.entry(folder).or_default();
+            files.push((rest, bytes, *executable));
+        } else {
+            let mode = if *executable { "100755" } else { "100644" };
+            entries.push(((*path).to_owned(), path, mode, object("blob", bytes)));
         }
     }
     for (name, files) in folders {

@@ -115,7 +115,7 @@ impl Search<'_> {
             let child = path.join(&entry.name).ok();
             let Some(child) = child.filter(|_| entry.kind != EntryKind::Unnameable) else {
                 let folder = self.place.path.join(path.as_str());
-                let what = format!("{:?} is no name that a lock can have", entry.name);
+                let what = format!("{:?} is not a name that a lock can have", entry.name);
                 self.problems.push(InventoryProblem::of(&folder, what));
                 continue;
             };

@@ -20,7 +20,7 @@ use crate::origin::portable;
 use crate::scope::{Scope, ScopeKind};
 use crate::verify::verify;
 
-/// The lock of ToolHive in a project.
+/// The lock of `ToolHive` in a project.
 const TOOLHIVE: &str = "toolhive.lock.yaml";
 /// The files of `ClawHub`: the lock beside a folder of skills, and the note in a skill's own.
 const CLAWHUB: [&str; 2] = [".clawhub", ".clawdhub"];
@@ -197,7 +197,8 @@ impl Witnesses {
         for name in CLAWHUB {
             let note = real.join(name).join("origin.json");
             if let Some(note) = value(&note, Form::Json, &mut self.problems) {
-                return clawhub_origin(&note, member(&note, "slug")?.as_str());
+                let slug = member(&note, "slug")?;
+                return Some(clawhub_origin(&note, &slug));
             }
         }
         if let Some(origin) = package_around(real, &mut self.problems) {
@@ -304,16 +305,16 @@ fn package_around(real: &Path, problems: &mut Vec<InventoryProblem>) -> Option<K
     Some(KnownOrigin::npm("node_modules", &name, version))
 }
 
-fn clawhub_origin(entry: &Value, slug: &str) -> Option<KnownOrigin> {
+fn clawhub_origin(entry: &Value, slug: &str) -> KnownOrigin {
     let registry = member(entry, "registry").map(|registry| without_login(&registry));
     let registry = registry.unwrap_or_else(|| "clawhub".to_owned());
     let version = member(entry, "version").or(member(entry, "installedVersion"));
-    Some(KnownOrigin {
+    KnownOrigin {
         version,
         time: moment(entry, &["installedAt"]),
         // No kind of source that gongfu can fetch.
         ..KnownOrigin::of("ClawHub", format!("{registry}/{slug}"), SourceKind::Unknown)
-    })
+    }
 }
 
 struct Reader<'a> {
@@ -421,7 +422,7 @@ impl Reader<'_> {
         let skills = lock.get("skills")?.as_object()?;
         let entries = skills
             .iter()
-            .filter_map(|(slug, entry)| Some((normal(slug), clawhub_origin(entry, slug)?)));
+            .map(|(slug, entry)| (normal(slug), clawhub_origin(entry, slug)));
         let entries: HashMap<String, KnownOrigin> = entries.collect();
         self.source("lock", path, entries.len());
         Some(entries)

@@ -45,7 +45,7 @@ pub(super) fn text(path: &Path, problems: &mut Vec<InventoryProblem>) -> Option<
             let wrong = |error: std::string::FromUtf8Error| {
                 let valid = error.utf8_error().valid_up_to();
                 let before = error.as_bytes().get(..valid).unwrap_or_default();
-                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                let line = String::from_utf8_lossy(before).matches('\n').count() + 1;
                 problems.push(InventoryProblem::at(
                     path,
                     line,
@@ -71,7 +71,7 @@ pub(super) fn unreadable(error: &io::Error) -> String {
     format!("it can't be read: {}", disk::reason(error))
 }
 
-/// The bytes of a file; none where there is none.
+/// The bytes of a file, where there is one.
 fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(None);
@@ -137,8 +137,8 @@ fn parse(text: &str, form: Form) -> Result<Value, (usize, String)> {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
+    let before = text.get(..text.floor_char_boundary(offset));
+    before.unwrap_or_default().matches('\n').count() + 1
 }
 
 /// The text of a member.

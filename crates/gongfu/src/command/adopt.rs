@@ -15,7 +15,7 @@ use gongfu_files::{Home, project_of};
 use gongfu_import::adoption::{Adoption, LockChange, plan};
 use gongfu_import::agents::Machine;
 use gongfu_import::error::ImportError;
-use gongfu_import::inventory::{Inventory, Territory};
+use gongfu_import::inventory::{Inventory, Standing, Territory};
 use gongfu_import::scope::ScopeKind;
 
 use super::Outcome;
@@ -106,7 +106,7 @@ pub(super) fn run(
         servers: server::find(project.as_deref(), environment, &home)?,
     };
     (plan.folders, plan.untold) = unread(&inventory, project.as_deref(), environment)?;
-    let shown = report::Shown {
+    let shown = report::AdoptionReport {
         inventory: &inventory,
         plan: &plan,
         user,
@@ -184,6 +184,10 @@ fn unread(
             Some(target) => target.clone(),
             None => disk::real_outside(&copy.folder),
         };
+        // Its content is read elsewhere, or a newer one of its source.
+        if matches!(copy.standing, Standing::Duplicate(_) | Standing::Older(_)) {
+            continue;
+        }
         let is_read = |place: &PathBuf| real.starts_with(place);
         // A link in a person's own folder is followed there.
         let root = disk::real_outside(&copy.root);

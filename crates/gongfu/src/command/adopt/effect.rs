@@ -70,7 +70,7 @@ fn make(
     if let Some(settings) = &mut adoption.settings {
         let folders = &adoption.folders;
         source::write(home, |known| {
-            known.extend(folders.iter().map(PathBuf::from))
+            known.extend(folders.iter().map(PathBuf::from));
         })?;
         settings.after = digest(home.config())?;
     }

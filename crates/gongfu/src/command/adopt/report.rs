@@ -15,14 +15,14 @@ use crate::terminal::{Paint, Terminal, plain};
 const MAX_PROBLEMS: usize = 20;
 
 /// Everything that is shown.
-pub(super) struct Shown<'a> {
+pub(super) struct AdoptionReport<'a> {
     pub(super) inventory: &'a Inventory,
     pub(super) plan: &'a Plan,
     pub(super) user: &'a Path,
     pub(super) project: Option<&'a Path>,
 }
 
-impl Shown<'_> {
+impl AdoptionReport<'_> {
     /// Prints all skills, then the numbers and the problems.
     pub(super) fn table(&self, terminal: &mut Terminal) -> anyhow::Result<()> {
         let skills = &self.inventory.skills;

@@ -85,9 +85,9 @@ pub(super) fn run(
     Ok(Outcome::Good)
 }
 
-/// What was taken back of one adoption.
+/// The end of one adoption.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Removal {
     locks: Return,
     folders: usize,
     servers: usize,
@@ -99,9 +99,9 @@ pub(super) fn one(
     home: &Home,
     environment: &Environment,
     terminal: &mut Terminal,
-) -> anyhow::Result<Taken> {
+) -> anyhow::Result<Removal> {
     let adoption = Adoption::read(home, name).map_err(failure)?;
-    let mut taken = Taken::default();
+    let mut taken = Removal::default();
     for lock in &adoption.locks {
         lock.undo(home, &mut taken.locks).map_err(failure)?;
     }
@@ -125,7 +125,7 @@ fn servers(
     home: &Home,
     environment: &Environment,
     terminal: &mut Terminal,
-    taken: &mut Taken,
+    taken: &mut Removal,
 ) -> anyhow::Result<()> {
     let Some(change) = &adoption.connection_file else {
         return Ok(());

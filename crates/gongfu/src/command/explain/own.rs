@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 70] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 71] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
