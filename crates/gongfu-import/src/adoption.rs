@@ -65,6 +65,9 @@ pub struct LockChange {
     after: Digest,
     /// The entries that are added.
     pub skills: BTreeMap<String, LockedSkill>,
+    /// The entries of earlier adoptions whose folders are gone, such as those of a plugin's last version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
     /// The folders that are created for it, outermost first.
     created: Vec<PathBuf>,
 }
@@ -80,13 +83,15 @@ pub struct Return {
     pub kept: Vec<String>,
 }
 
-/// The entries that an adoption adds to the locks of a machine and its project. Skills that a lock has are left alone.
+/// The entries that an adoption adds to the locks of a machine and its project. Skills that a lock has are left alone;
+/// entries of earlier adoptions go with their folders.
 ///
 /// # Errors
 /// A lock of gongfu can't be read.
 pub fn plan(
     inventory: &Inventory,
     territory: Territory<'_>,
+    earlier: &[Adoption],
 ) -> Result<Vec<LockChange>, ImportError> {
     let project = territory.project.map(|_| ScopeKind::Project);
     let mut changes = Vec::new();
@@ -104,10 +109,21 @@ pub fn plan(
                 skills.insert(copy.key.clone(), entry);
             }
         }
-        if skills.is_empty() {
+        let adopted = earlier.iter().flat_map(|adoption| &adoption.locks);
+        let adopted = adopted.filter(|change| change.path == path);
+        let mut gone: Vec<String> = adopted
+            .flat_map(|change| &change.skills)
+            .filter(|(key, entry)| lock.skills.get(*key) == Some(*entry))
+            .map(|(key, _)| key.clone())
+            .filter(|key| disk::kind_outside(&scope.folder(key)).is_none())
+            .collect();
+        gone.sort();
+        gone.dedup();
+        if skills.is_empty() && gone.is_empty() {
             continue;
         }
         let before = text(&path).map_err(|error| unreadable(&path, &error))?;
+        lock.skills.retain(|key, _| !gone.contains(key));
         lock.skills.extend(skills.clone());
         let mut created = missing(scope.staging());
         created.extend(path.parent().map(missing).unwrap_or_default());
@@ -118,6 +134,7 @@ pub fn plan(
             before,
             after: Digest::of(&lock.bytes()),
             skills,
+            gone,
             created,
             path,
         });
@@ -132,7 +149,7 @@ fn entry(copy: &FoundCopy, scope: &Scope) -> Option<LockedSkill> {
     if let Some(target) = &copy.target {
         return Some(LockedSkill {
             name: declared,
-            source: portable(target, &scope.base),
+            source: portable(target, &disk::real_outside(&scope.base)),
             kind: SourceKind::Folder,
             linked: true,
             ..LockedSkill::default()
@@ -187,6 +204,7 @@ impl LockChange {
             return Err(ImportError::new(ImportCode::LockMismatch, message, hint));
         }
         let mut lock = OwnLock::read(&self.path)?;
+        lock.skills.retain(|key, _| !self.gone.contains(key));
         lock.skills.extend(self.skills.clone());
         let written = transaction.put_file(&self.path, &lock.bytes());
         written
@@ -305,6 +323,16 @@ impl Adoption {
         let mut names: Vec<String> = names.filter(|name| number(name).is_some()).collect();
         names.sort_by_key(|name| std::cmp::Reverse(number(name)));
         Ok(names)
+    }
+
+    /// All records, the last one first.
+    ///
+    /// # Errors
+    /// They can't be listed, or one can't be read.
+    pub fn all(home: &Home) -> Result<Vec<Self>, ImportError> {
+        let folder = home.path().join(RECORDS);
+        let names = Self::names(home).map_err(|error| unreadable(&folder, &error))?;
+        names.iter().map(|name| Self::read(home, name)).collect()
     }
 
     /// Reads a record.

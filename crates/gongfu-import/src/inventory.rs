@@ -220,7 +220,7 @@ impl Inventory {
         for plugin in plugins {
             places.extend(plugin.places(&mut inventory.problems));
         }
-        let found = folder::find(&places, &mut inventory.problems);
+        let found = folder::find(&places, territory, &mut inventory.problems);
         let mut witnesses = provenance::Witnesses::read(
             territory,
             &places,
@@ -287,7 +287,11 @@ fn copy_of(
     let first = group.paths.first()?;
     let place = places.get(first.place)?;
     let scope = territory.scope(place.scope);
-    let key = key(&first.path, &scope)?;
+    let Some(key) = key(&first.path, &scope) else {
+        let what = "its path is not UTF-8, so that a lock can't have it".to_owned();
+        problems.push(InventoryProblem::of(&first.path, what));
+        return None;
+    };
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in &group.paths {
         if !paths.contains(&path.path) {

@@ -54,7 +54,8 @@ impl World {
             state: None,
             project: None,
         };
-        plan(&Inventory::of(territory), territory).unwrap()
+        let earlier = Adoption::all(&self.home).unwrap();
+        plan(&Inventory::of(territory), territory, &earlier).unwrap()
     }
 
     fn lock(&self) -> PathBuf {
@@ -133,6 +134,40 @@ fn entries_that_changed_since_are_kept_and_told() {
     let left = OwnLock::read(&world.lock()).unwrap();
     let keys: Vec<&str> = left.skills.keys().map(String::as_str).collect();
     assert_eq!(keys, [".claude/skills/a", "later"]);
+}
+
+#[test]
+fn entries_go_with_the_folders_that_were_adopted() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        world.skill(&format!(".claude/skills/{name}"));
+    }
+    let first = world.plan();
+    first[0].apply(&world.home).unwrap();
+    let adoption = Adoption::new("2026-11-27T00:00:00.000Z".to_owned(), first.clone());
+    adoption.write(&world.home, None).unwrap();
+    let adopted = fs::read(world.lock()).unwrap();
+    // One is gone, one is gone and no longer as it was adopted, and one is new.
+    let mut lock = OwnLock::read(&world.lock()).unwrap();
+    lock.skills.get_mut(".claude/skills/b").unwrap().version = Some("2".to_owned());
+    fs::write(world.lock(), lock.bytes()).unwrap();
+    let changed = fs::read(world.lock()).unwrap();
+    for name in ["a", "b"] {
+        fs::remove_dir_all(world.user.join(".claude/skills").join(name)).unwrap();
+    }
+    world.skill(".claude/skills/d");
+    let second = world.plan();
+    second[0].apply(&world.home).unwrap();
+    let lock = OwnLock::read(&world.lock()).unwrap();
+    let keys: Vec<&str> = lock
+        .skills
+        .keys()
+        .map(|key| &key[".claude/skills/".len()..])
+        .collect();
+    assert_eq!(keys, ["b", "c", "d"]);
+    world.undo(&second[0]);
+    assert_eq!(fs::read(world.lock()).unwrap(), changed);
+    assert_ne!(changed, adopted);
 }
 
 #[test]

@@ -9,10 +9,11 @@ use super::InventoryProblem;
 use super::origin::KnownOrigin;
 use super::reading::text;
 
-/// The repository around a folder: nearest first, and none at or above `top`.
+/// The repository around a folder, below `top`. Its own files are in `bounds`, where there are some.
 pub(super) fn around(
     folder: &Path,
     top: &Path,
+    bounds: Option<&Path>,
     problems: &mut Vec<InventoryProblem>,
 ) -> Option<KnownOrigin> {
     let mut above = folder.ancestors();
@@ -24,6 +25,11 @@ pub(super) fn around(
     // A further working tree has its own HEAD, and shares all else.
     let common = text(&own.join("commondir"), problems);
     let common = common.map_or_else(|| own.clone(), |common| own.join(common.trim()));
+    let is_inside =
+        |folder: &Path| bounds.is_none_or(|bounds| disk::real_outside(folder).starts_with(bounds));
+    if !is_inside(&own) || !is_inside(&common) {
+        return None;
+    }
     let address = origin_url(&text(&common.join("config"), problems)?)?;
     let head = text(&own.join("HEAD"), problems)?;
     let head = head.trim();

@@ -1,14 +1,15 @@
 //! Finds the folders with a document of a skill in folders of skills.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::{self, EntryKind, Root};
 
-use super::InventoryProblem;
 use super::copy::document_in;
 use super::place::SkillPlace;
 use super::reading::unreadable;
+use super::{InventoryProblem, Territory};
+use crate::scope::ScopeKind;
 
 /// The most levels of folders above a skill.
 const MAX_DEPTH: usize = 4;
@@ -44,29 +45,53 @@ impl FoundFolder {
 /// The folders with a document in all places.
 pub(super) fn find(
     places: &[SkillPlace],
+    territory: Territory<'_>,
     problems: &mut Vec<InventoryProblem>,
 ) -> Vec<FoundFolder> {
+    let home = disk::real_outside(territory.machine.home);
+    let project = territory.project.map(disk::real_outside);
     let mut found = Vec::new();
     for (number, place) in places.iter().enumerate() {
         if disk::kind_outside(&place.path) != Some(EntryKind::Folder) {
             continue;
         }
-        match Root::open(&place.path) {
-            Ok(root) => {
-                let mut search = Search {
-                    root: &root,
-                    place,
-                    number,
-                    found: &mut found,
-                    problems,
-                    listed: 0,
-                };
-                search.folder(&SkillPath::root(), 0);
+        let root = match Root::open(&place.path) {
+            Ok(root) => root,
+            Err(error) => {
+                problems.push(InventoryProblem::of(&place.path, unreadable(&error)));
+                continue;
             }
-            Err(error) => problems.push(InventoryProblem::of(&place.path, unreadable(&error))),
+        };
+        if let Some(why) = refusal(root.path(), place.scope, &home, project.as_deref()) {
+            problems.push(InventoryProblem::of(&place.path, why.to_owned()));
+            continue;
         }
+        let mut search = Search {
+            root: &root,
+            place,
+            number,
+            found: &mut found,
+            problems,
+            listed: 0,
+        };
+        search.folder(&SkillPath::root(), 0);
     }
     found
+}
+
+/// The reason why a place isn't searched: a link makes it another one.
+fn refusal(
+    real: &Path,
+    scope: ScopeKind,
+    home: &Path,
+    project: Option<&Path>,
+) -> Option<&'static str> {
+    if home.starts_with(real) {
+        return Some("a link makes it the whole home or more; it is not searched");
+    }
+    let is_outside = project.is_some_and(|project| !real.starts_with(project));
+    let leads_out = scope == ScopeKind::Project && is_outside;
+    leads_out.then_some("a link leads outside the project; its skills aren't listed")
 }
 
 struct Search<'a> {
@@ -121,18 +146,21 @@ impl Search<'_> {
             };
             match entry.kind {
                 EntryKind::Folder => self.folder(&child, depth + 1),
-                EntryKind::Link => self.link(&child),
+                EntryKind::Link => self.link(&child, depth),
                 EntryKind::File | EntryKind::Special(_) | EntryKind::Unnameable => {}
             }
         }
     }
 
     /// Looks at what a link leads to, and no further.
-    fn link(&mut self, path: &SkillPath) {
+    fn link(&mut self, path: &SkillPath, depth: usize) {
         let shown = self.place.path.join(path.as_str());
         let Some(real) = self.root.real(path) else {
-            let what = "this link leads nowhere".to_owned();
-            self.problems.push(InventoryProblem::of(&shown, what));
+            // Deeper, it needn't have been meant as a skill.
+            if depth == 0 {
+                let what = "this link leads nowhere".to_owned();
+                self.problems.push(InventoryProblem::of(&shown, what));
+            }
             return;
         };
         if disk::kind_outside(&real) != Some(EntryKind::Folder) {

@@ -52,7 +52,10 @@ pub(super) fn places(territory: Territory<'_>) -> Vec<SkillPlace> {
             });
         }
     };
-    add(machine.home.join(SHARED), ScopeKind::User);
+    // The folders that gongfu reads by itself: of equal copies, that one counts.
+    for folder in ["~/.agents/skills", "$CLAUDE_CONFIG_DIR/skills"] {
+        add(expanded(folder, machine, Path::new("")), ScopeKind::User);
+    }
     for agent in &AGENTS {
         if let Some(folder) = agent.user_folder(machine) {
             add(folder, ScopeKind::User);
@@ -63,7 +66,9 @@ pub(super) fn places(territory: Territory<'_>) -> Vec<SkillPlace> {
         add(folder, ScopeKind::User);
     }
     if let Some(project) = territory.project {
-        add(project.join(SHARED), ScopeKind::Project);
+        for folder in [SHARED, ".claude/skills"] {
+            add(project.join(folder), ScopeKind::Project);
+        }
         let agents = AGENTS.iter().map(|agent| agent.project);
         for folder in agents.chain(PROJECT) {
             add(project.join(folder), ScopeKind::Project);

@@ -210,7 +210,7 @@ impl Witnesses {
         };
         let target = copy.target.as_ref()?;
         let top = real.ancestors().last().unwrap_or(real);
-        let clone = clone::around(real, top, &mut self.problems);
+        let clone = clone::around(real, top, None, &mut self.problems);
         Some(
             clone.unwrap_or_else(|| {
                 KnownOrigin::of("link", portable(target, base), SourceKind::Folder)
@@ -224,7 +224,10 @@ impl Witnesses {
             return None;
         }
         let top = disk::real_outside(&place.path);
-        clone::around(real, &top, &mut self.problems)
+        // A stranger's project could name the repository of somebody else.
+        let bounds = self.project_root.as_deref();
+        let bounds = bounds.filter(|_| copy.scope == ScopeKind::Project);
+        clone::around(real, &top, bounds, &mut self.problems)
     }
 
     /// Tells about entries of locks whose folders aren't there, and files that couldn't be read.
@@ -337,7 +340,8 @@ impl Reader<'_> {
 
     fn locks(&mut self, scope: &Scope) -> Locks {
         let mut locks = Locks::default();
-        match OwnLock::read(&scope.own_lock) {
+        // A person may have a link to it, as in a repository of settings.
+        match OwnLock::read(&disk::real_outside(&scope.own_lock)) {
             Ok(lock) if lock.skills.is_empty() => {}
             Ok(lock) => {
                 self.source("lock", &scope.own_lock, lock.skills.len());
@@ -355,7 +359,8 @@ impl Reader<'_> {
     }
 
     fn npx(&mut self, kind: NpxLock, path: &Path) -> Option<NamedLock> {
-        let lock: LockDocument = reading::lock(kind.read(path), path, self.problems)?;
+        let lock: LockDocument =
+            reading::lock(kind.read(&disk::real_outside(path)), path, self.problems)?;
         lock.members.as_ref()?;
         let raw = lock.skills().ok()?;
         let by = match kind {

@@ -111,6 +111,42 @@ fn link_to_a_listed_folder_is_another_place_of_one_skill() {
 }
 
 #[test]
+fn links_lead_to_no_endless_place_and_a_project_not_out_of_itself() {
+    let world = World::new();
+    world.skill(".claude/skills/a", "1");
+    world.skill("private/secret", "1");
+    world.link(".cursor/skills", "/");
+    world.link(".gemini/skills", world.home.clone());
+    world.link("./.agents/skills", world.path("private"));
+    world.link("./.claude/skills/one", world.path("private/secret"));
+    world.put(
+        "./.github/skills/b/.git",
+        format!("gitdir: {}", world.path("private/git").display()),
+    );
+    world.skill("./.github/skills/b", "1");
+    world.put("private/git/HEAD", "ref: refs/heads/main\n");
+    world.put(
+        "private/git/config",
+        "[remote \"origin\"]\nurl = https://h.example/private\n",
+    );
+    let inventory = world.inventory();
+    let keys: Vec<&str> = inventory.skills.iter().map(|copy| &*copy.key).collect();
+    assert_eq!(
+        keys,
+        [".claude/skills/a", ".claude/skills/one", ".github/skills/b"]
+    );
+    assert_eq!(source(find(&inventory, ".github/skills/b")), "");
+    let told: Vec<&PathBuf> = inventory
+        .problems
+        .iter()
+        .map(|problem| &problem.path)
+        .collect();
+    for place in [".cursor/skills", ".gemini/skills", "./.agents/skills"] {
+        assert!(told.contains(&&world.path(place)), "{place}: {told:?}");
+    }
+}
+
+#[test]
 fn copies_are_ranked_by_content_version_and_time() {
     let world = World::new();
     world.skill(".claude/skills/a", "1");
@@ -288,7 +324,7 @@ fn files_of_any_form_spoil_nothing() {
             world.put(file, content);
             let inventory = world.inventory();
             assert_eq!(inventory.skills.len(), 1, "{file} {number}");
-            let is_text = file.contains(".git/") || file.ends_with(".git");
+            let is_text = file.contains(".git/") || file == ".claude/skills/.git";
             if number >= 12 && !is_text {
                 let path = world.path(file);
                 let told = inventory

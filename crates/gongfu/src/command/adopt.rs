@@ -13,7 +13,7 @@ use gongfu_core::port::Clock as _;
 use gongfu_files::disk;
 use gongfu_files::{Home, project_of};
 use gongfu_import::adoption::{Adoption, LockChange, plan};
-use gongfu_import::agents::Machine;
+use gongfu_import::agents::{AGENTS, Machine};
 use gongfu_import::error::ImportError;
 use gongfu_import::inventory::{Inventory, Standing, Territory};
 use gongfu_import::scope::ScopeKind;
@@ -21,6 +21,7 @@ use gongfu_import::scope::ScopeKind;
 use super::Outcome;
 use crate::cli::{AdoptArguments, AdoptedProject, Places};
 use crate::clock::SystemClock;
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::table::count;
@@ -34,6 +35,8 @@ struct Plan {
     locks: Vec<LockChange>,
     /// Folders that gongfu doesn't read yet, and that are added to the settings.
     folders: Vec<PathBuf>,
+    /// Folders that earlier adoptions added, and that are gone.
+    gone: Vec<PathBuf>,
     /// The same in a project, which only its own person adds: a folder in the settings is trusted.
     untold: Vec<PathBuf>,
     servers: Servers,
@@ -41,7 +44,10 @@ struct Plan {
 
 impl Plan {
     fn is_empty(&self) -> bool {
-        self.locks.is_empty() && self.folders.is_empty() && self.servers.new.is_empty()
+        self.locks.is_empty()
+            && self.folders.is_empty()
+            && self.gone.is_empty()
+            && self.servers.new.is_empty()
     }
 
     fn skills(&self) -> usize {
@@ -57,6 +63,10 @@ impl Plan {
         if !self.folders.is_empty() {
             let folders = count(self.folders.len(), "folder");
             parts.push(format!("add {folders} to the settings"));
+        }
+        let gone: usize = self.locks.iter().map(|lock| lock.gone.len()).sum();
+        if gone + self.gone.len() > 0 {
+            parts.push("remove the entries of folders that are gone".to_owned());
         }
         if !self.servers.new.is_empty() {
             let servers = count(self.servers.new.len(), "MCP server");
@@ -93,7 +103,8 @@ pub(super) fn run(
         project: project.as_deref(),
     };
     let inventory = progress::during("looking for skills", || Inventory::of(territory));
-    let locks = match plan(&inventory, territory) {
+    let earlier = Adoption::all(&home).map_err(failure)?;
+    let locks = match plan(&inventory, territory, &earlier) {
         Ok(locks) => locks,
         // The problem is among those of the inventory.
         Err(_) if arguments.dry_run => Vec::new(),
@@ -103,9 +114,21 @@ pub(super) fn run(
         locks,
         folders: Vec::new(),
         untold: Vec::new(),
-        servers: server::find(project.as_deref(), environment, &home)?,
+        gone: gone(&earlier, &home)?,
+        servers: server::find(project.as_deref(), &earlier, environment, &home),
     };
     (plan.folders, plan.untold) = unread(&inventory, project.as_deref(), environment)?;
+    if project.is_none()
+        && !arguments.json
+        && let Some(root) = environment.directory.as_deref()
+        && let Ok(root) = project_of(root, Some(user), &home)
+        && AGENTS.iter().any(|agent| {
+            agent.project.starts_with('.')
+                && disk::kind_outside(&root.join(agent.project)).is_some()
+        })
+    {
+        terminal.note("this project has skills, too: gongfu adopt --project current");
+    }
     let shown = report::AdoptionReport {
         inventory: &inventory,
         plan: &plan,
@@ -203,6 +226,20 @@ fn unread(
         }
     }
     Ok((own, of_project))
+}
+
+/// The folders in the settings that earlier adoptions added, and that aren't there any more.
+fn gone(earlier: &[Adoption], home: &Home) -> anyhow::Result<Vec<PathBuf>> {
+    let added: Vec<&String> = earlier.iter().flat_map(|one| &one.folders).collect();
+    if added.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut gone = Config::read(home)?.skills_dirs;
+    gone.retain(|folder| {
+        let is_added = added.iter().any(|added| Path::new(added) == folder);
+        is_added && disk::kind_outside(folder).is_none()
+    });
+    Ok(gone)
 }
 
 /// A failure of an import, for people and programs.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use gongfu_core::connection::Entry;
 use gongfu_core::skill::Digest;
 use gongfu_files::Home;
 use gongfu_import::adoption::{Adoption, FileChange};
@@ -29,7 +28,7 @@ pub(super) fn apply(
             after: None,
         })
     };
-    if !plan.folders.is_empty() {
+    if !plan.folders.is_empty() || !plan.gone.is_empty() {
         adoption.settings = Some(before(home.config())?);
         let folders = plan.folders.iter().filter_map(|folder| folder.to_str());
         adoption.folders = folders.map(str::to_owned).collect();
@@ -44,7 +43,7 @@ pub(super) fn apply(
     }
     let unwritable = "the record of the adoption can't be written; nothing was changed";
     let name = adoption.write(home, None).context(unwritable)?;
-    let made = make(&mut adoption, &plan.servers.new, environment, home);
+    let made = make(&mut adoption, plan, environment, home);
     let written = made.and_then(|imported| {
         adoption
             .write(home, Some(&name))
@@ -60,7 +59,7 @@ pub(super) fn apply(
 
 fn make(
     adoption: &mut Adoption,
-    servers: &[Entry],
+    plan: &Plan,
     environment: &Environment,
     home: &Home,
 ) -> anyhow::Result<Vec<String>> {
@@ -70,13 +69,14 @@ fn make(
     if let Some(settings) = &mut adoption.settings {
         let folders = &adoption.folders;
         source::write(home, |known| {
+            known.retain(|folder| !plan.gone.contains(folder));
             known.extend(folders.iter().map(PathBuf::from));
         })?;
         settings.after = digest(home.config())?;
     }
     let mut imported = Vec::new();
     if let Some(file) = &mut adoption.connection_file {
-        let entries = servers.to_vec();
+        let entries = plan.servers.new.clone();
         let (added, _) = connection::import(entries, environment, home)?;
         imported = added.iter().map(|added| added.name.to_string()).collect();
         adoption

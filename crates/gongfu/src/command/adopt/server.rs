@@ -25,9 +25,10 @@ pub(super) struct Servers {
 /// Finds the servers in the files of a person, and in those of a project.
 pub(super) fn find(
     project: Option<&Path>,
+    earlier: &[Adoption],
     environment: &Environment,
     home: &Home,
-) -> anyhow::Result<Servers> {
+) -> Servers {
     let mut servers = Servers {
         found: Vec::new(),
         new: Vec::new(),
@@ -38,11 +39,9 @@ pub(super) fn find(
         .iter()
         .map(|known| known.connection.name.to_string())
         .collect();
-    for name in Adoption::names(home)? {
-        // One that a person removed since isn't imported again.
-        if let Ok(adoption) = Adoption::read(home, &name) {
-            known.extend(adoption.connections.into_keys());
-        }
+    // One that a person removed since isn't imported again.
+    for adoption in earlier {
+        known.extend(adoption.connections.keys().cloned());
     }
     for file in files(project, environment) {
         let (entries, diagnostics) = match of_client(&file) {
@@ -65,7 +64,7 @@ pub(super) fn find(
             }
         }
     }
-    Ok(servers)
+    servers
 }
 
 /// The files of clients that are there.
