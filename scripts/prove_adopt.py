@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Proves that `gongfu adopt` finds what is on a machine, changes no file but those it tells, and leaves all as it was.
 
-    prove_adopt.py [--gongfu BIN] [--count SKILLS] [--corpus FOLDER]
+    prove_adopt.py [--gongfu BIN] [--count SKILLS] [--kills NUMBER] [--corpus FOLDER]
 
 Makes a home with every kind of skill (adopted_home.py), and compares the list of gongfu with what was made. Then it adopts:
 every path, mode, byte and time of the home has to be as before, apart from the locks that gongfu names. `--undo` has to leave
 exactly the first state, also after a second adoption, and a fault in this comparison is planted first. With changes in
 between (an entry of the lock, another skill, a setting, an approved connection), these stay and are told.
 
-Last, a home with many skills is listed and adopted, and the times are printed. Exits 1 when something differs.
+Adoptions are killed at many moments, too, and taken back. Last, a home with many skills is listed and adopted, and the times are printed. Exits 1 when something differs.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Gongfu:
 
     def __init__(self, program: Path, world: World, own: Path) -> None:
         self.program, self.world, self.own = program, world, own
+        self.environment = {"HOME": str(world.home), "PATH": os.environ["PATH"], "GONGFU_HOME": str(own)}
 
     def run(self, *words: str, ends: int | None = 0) -> str:
-        environment = {"HOME": str(self.world.home), "PATH": os.environ["PATH"], "GONGFU_HOME": str(self.own)}
-        ran = subprocess.run([self.program, *words], env=environment, cwd=self.world.project, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        ran = subprocess.run([self.program, *words], env=self.environment, cwd=self.world.project, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         check(ends is None or ran.returncode == ends, f"gongfu {' '.join(words)} ended with {ran.returncode}: {ran.stdout[-2000:]}{ran.stderr[-2000:]}")
         return ran.stdout
 
@@ -179,6 +179,46 @@ def change_and_return(gongfu: Gongfu, first: State) -> None:
     check("home" in settings, "the setting before is missing")
 
 
+def kill_and_return(program: Path, folder: Path, count: int) -> None:
+    """An adoption that is killed at any moment is taken back as a whole."""
+    world = World(folder)
+    for make in KINDS:
+        make(world)
+    for number in range(200):
+        skill(world.home / f".claude/skills/many-{number}", str(number))
+    first = state(world.home)
+    gongfu = Gongfu(program, world, folder / "own")
+    start = time.monotonic()
+    gongfu.run("adopt", "--project", "current", "--yes")
+    whole = time.monotonic() - start
+    gongfu.run("adopt", "--undo")
+    check(not differences(first, state(world.home)), "before the kills: not as it was")
+    begun = changed = staged = 0
+    for number in range(count):
+        # Most of the time goes by before anything is written.
+        delay = whole * (0.4 + 0.7 * number / count)
+        process = subprocess.Popen([program, "adopt", "--project", "current", "--yes"], env=gongfu.environment, cwd=world.project, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if number % 2:
+            # The moments after the record are few, and matter most.
+            while process.poll() is None and not any((gongfu.own / "adopted").glob("*.json")):
+                time.sleep(0.0002)
+            delay = 0.001 * number
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        is_begun = any((gongfu.own / "adopted").glob("*.json"))
+        begun += is_begun
+        before = differences(first, state(world.home))
+        changed += any(path.endswith("gongfu.lock") for path in before)
+        staged += any(".gongfu-import" in path for path in before)
+        gongfu.run("adopt", "--undo", ends=0 if is_begun else 1)
+        left = differences(first, state(world.home))
+        check(not left, f"killed after {delay:.3f} s: not as it was: {left}")
+        table = gongfu.json("connection", "list", "--no-start")
+        check(table == [] and ".codex" not in gongfu.run("source", "list"), f"killed after {delay:.3f} s: {table}")
+    print(f"{count} kills, {begun} after the record was written, {staged} in a transaction, {changed} after a lock was: each was taken back")
+
+
 def measure(program: Path, folder: Path, count: int, corpus: Path | None) -> None:
     world = World(folder)
     sources = sorted(path.parent for path in corpus.rglob("SKILL.md")) if corpus else []
@@ -207,6 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gongfu", type=Path)
     parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--corpus", type=Path)
     options = parser.parse_args()
     program = binary(options.gongfu)
@@ -225,6 +266,7 @@ def main() -> int:
                 first = state(world.home)
                 prove(Gongfu(program, world, folder / "own"), first)
             print(f"{len(KINDS)} kinds, {len(EXPECTED)} copies: listed, adopted and given back")
+            kill_and_return(program, Path(name, "killed").resolve(), options.kills)
             measure(program, Path(name, "many").resolve(), options.count, options.corpus)
         except Difference as difference:
             print(f"difference: {difference}")

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
-use gongfu_files::transaction::Transaction;
+use gongfu_files::transaction::{Transaction, recover};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -218,6 +218,8 @@ impl LockChange {
     /// It can't be read or written.
     pub fn undo(&self, home: &Home, told: &mut Return) -> Result<(), ImportError> {
         let shown = self.path.display();
+        // After a crash, the lock is first as it was meant to be, or as it was.
+        recover(home, &self.staging).map_err(|error| self.unwritable(&error))?;
         let current = text(&self.path).map_err(|error| unreadable(&self.path, &error))?;
         let Some(current) = current else {
             if self.before.is_some() {
