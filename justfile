@@ -226,6 +226,11 @@ prove-refusals *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_refusals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove that `gongfu adopt` finds every kind of skill, changes no file but those it tells, and leaves all as it was
+prove-adopt *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_adopt.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Prove that hostile archives are refused and leave nothing, and that honest ones come back equal
 prove-archives *ARGUMENTS:
     cargo build --quiet --release --package gongfu

@@ -10,7 +10,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 36] = [
+const ENTRIES: [&str; 37] = [
     "skills",
     "built-in",
     "index",
@@ -25,6 +25,7 @@ const ENTRIES: [&str; 36] = [
     "blobs",
     "records",
     "imports",
+    "adopted",
     "kept",
     "locks",
     "run",
@@ -65,6 +66,7 @@ const ENTRIES: [&str; 36] = [
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
 /// imports/         records of imports that were interrupted, and files of skills by digest; may be deleted while none runs
+/// adopted/         what adoptions wrote, with the bytes before, for `gongfu adopt --undo`; yours
 /// kept/            skills that you had changed, as they were before an import replaced them; yours
 /// locks/           locks between the processes of gongfu; may be deleted while none runs
 /// run/             sockets and logs of the processes that run other servers; may be deleted while none runs

@@ -41,8 +41,9 @@ pub struct Transaction {
 struct Record {
     /// The folder where things are staged.
     staged: PathBuf,
-    /// The identity of that folder: another one isn't removed.
-    id: EntryId,
+    /// The identity of that folder: another one isn't removed. None before it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<EntryId>,
     /// The renames, once all is staged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<Step>>,
@@ -78,13 +79,15 @@ impl Transaction {
         let base = Root::create(base)?;
         let random = RandomState::new().build_hasher().finish();
         let name = format!("{STAGED}{random:016x}");
-        base.dir().create_dir(&name)?;
-        let staged = Root::open(&base.path().join(&name))?;
-        let record = Record {
-            staged: staged.path().to_owned(),
-            id: EntryId::of(&staged.dir().dir_metadata()?),
+        let mut record = Record {
+            staged: base.path().join(&name),
+            id: None,
             steps: None,
         };
+        journal.write(&record)?;
+        base.dir().create_dir(&name)?;
+        let staged = Root::open(&record.staged)?;
+        record.id = Some(EntryId::of(&staged.dir().dir_metadata()?));
         journal.write(&record)?;
         Ok(Self {
             journal,
@@ -164,7 +167,7 @@ impl Transaction {
         }
         self.journal.write(&Record {
             staged: self.staged.path().to_owned(),
-            id: EntryId::of(&self.staged.dir().dir_metadata()?),
+            id: Some(EntryId::of(&self.staged.dir().dir_metadata()?)),
             steps: Some(self.steps.clone()),
         })?;
         self.is_committed = true;
@@ -274,7 +277,16 @@ impl Journal {
             ))
         })?;
         let staged = match Root::open(&record.staged) {
-            Ok(staged) if EntryId::of(&staged.dir().dir_metadata()?) == record.id => staged,
+            Ok(staged) if record.id.is_none() => {
+                // Nothing was staged yet, and a folder with anything in it isn't the one that was meant.
+                if let (Some(parent), Some(name)) =
+                    (staged.path().parent(), record.staged.file_name())
+                {
+                    let _ = Root::open(parent)?.dir().remove_dir(name);
+                }
+                return self.records.remove(&self.name).map(|_| Recovery::Removed);
+            }
+            Ok(staged) if Some(EntryId::of(&staged.dir().dir_metadata()?)) == record.id => staged,
             // It is gone, so that all was done.
             Ok(_) => return self.records.remove(&self.name).map(|_| Recovery::Nothing),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -174,7 +174,7 @@ impl Agent {
     }
 }
 
-fn expanded(text: &str, machine: Machine<'_>, project: &Path) -> PathBuf {
+pub(crate) fn expanded(text: &str, machine: Machine<'_>, project: &Path) -> PathBuf {
     let (first, rest) = text.split_once('/').unwrap_or((text, ""));
     let folder = match first.strip_prefix('$') {
         Some(name) => {

@@ -275,7 +275,7 @@ fn declared(document: &Document, field: &str) -> Option<String> {
 }
 
 /// A name as the lock's and the document's are compared.
-fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     let lower = name.to_lowercase();
     let words = lower.split(|character: char| character.is_whitespace() || character == '_');
     words

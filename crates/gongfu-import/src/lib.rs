@@ -3,12 +3,14 @@
 //! An import has stages: a [`source`] is parsed, fetched as [`content`], searched for skills, shown, placed and locked.
 //! Nothing is written where skills are before the last stage. Reads no environment and no clock: both are passed in.
 
+pub mod adoption;
 pub mod agents;
 pub mod candidate;
 pub mod content;
 pub mod discover;
 pub mod error;
 pub mod fetch;
+pub mod inventory;
 pub mod lock;
 pub mod origin;
 pub mod place;

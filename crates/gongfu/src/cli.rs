@@ -1,6 +1,7 @@
 //! The command line: every command, flag and word of help.
 
 mod account;
+mod adopt;
 mod capability;
 mod chat;
 mod check;
@@ -33,6 +34,7 @@ pub(crate) use account::{
     AuditCommand, BackupArguments, RestoreArguments, TeamCommand, TokenCommand,
     TokenCreateArguments, UserAddArguments, UserCommand,
 };
+pub(crate) use adopt::{AdoptArguments, AdoptedProject};
 pub(crate) use capability::CapabilityCommand;
 pub(crate) use chat::{ChatArguments, ChatCommand, TurnArguments};
 pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
@@ -86,6 +88,16 @@ pub(crate) enum Command {
     /// List, search, show, check, enable and disable skills
     #[command(subcommand, alias = "skills")]
     Skill(SkillCommand),
+    /// Find the skills that are on this machine already, and take them under one lock
+    ///
+    /// Looks into the folders of every known agent, plugins, marketplaces, and the locks of other installers; shows where
+    /// each skill is and comes from, and which are duplicates. After a question, it writes `gongfu.lock`, adds folders that
+    /// gongfu doesn't read yet to the settings, and imports the MCP servers of your clients, of which none is started
+    /// before you approve it. Files of skills stay where they are, and `--undo` leaves all as it was.
+    #[command(
+        after_help = "Examples:\n  gongfu adopt --dry-run\n  gongfu adopt --project current\n  gongfu adopt --undo"
+    )]
+    Adopt(AdoptArguments),
     /// Run a command in a skill's folder, in the sandbox
     ///
     /// The command starts in /skill, a copy of the skill; the workspace is mounted at /workspace. What it

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod adopt;
 mod approve;
 mod audit;
 mod backup;
@@ -108,6 +109,7 @@ fn dispatch(
         Command::Changes(command) => changes::run(command, environment, terminal),
         Command::Layer(command) => layer::run(command, environment, terminal),
         Command::Grant(command) => grant::run(&command, environment, terminal),
+        Command::Adopt(arguments) => adopt::run(&arguments, environment, terminal),
         Command::Trust(arguments) => trust::run(arguments, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),

@@ -213,6 +213,28 @@ pub(crate) fn of_client(file: &Path) -> Result<(Vec<Entry>, Vec<Diagnostic>), Fa
     Ok((entries.collect(), mistakes.collect()))
 }
 
+/// Adds connections to gongfu's own file; answers those that were added, and the names that were taken. Nothing is
+/// approved by it.
+pub(crate) fn import(
+    entries: Vec<Entry>,
+    environment: &Environment,
+    home: &Home,
+) -> Result<(Vec<Connection>, Vec<String>), Failure> {
+    let known = connections(environment, home).declared.into_iter();
+    let mut known: Vec<_> = known.map(|known| known.connection.name).collect();
+    let (mut added, mut taken) = (Vec::new(), Vec::new());
+    for Entry { connection, .. } in entries {
+        if known.contains(&connection.name) {
+            taken.push(connection.name.to_string());
+            continue;
+        }
+        file::put(home, &connection)?;
+        known.push(connection.name.clone());
+        added.push(connection);
+    }
+    Ok((added, taken))
+}
+
 /// A mistake in a file as a diagnostic. An entry of a list is found by its name.
 fn diagnostic(file: &Path, text: &str, format: Format, mistake: Mistake) -> Diagnostic {
     let first = format.line(text, &mistake.place);

@@ -127,7 +127,9 @@ fn a_crash_at_each_step_leaves_what_the_next_one_finishes() {
         }
         let record = Record {
             staged: transaction.staged.path().to_owned(),
-            id: super::EntryId::of(&transaction.staged.dir().dir_metadata().unwrap()),
+            id: Some(super::EntryId::of(
+                &transaction.staged.dir().dir_metadata().unwrap(),
+            )),
             steps: Some(transaction.steps.clone()),
         };
         transaction.journal.write(&record).unwrap();
@@ -190,7 +192,9 @@ fn a_record_of_a_stranger_counts_for_nothing() {
     let steps: Vec<Step> = transaction.steps.clone();
     let record = Record {
         staged: strange.clone(),
-        id: super::EntryId::of(&transaction.staged.dir().dir_metadata().unwrap()),
+        id: Some(super::EntryId::of(
+            &transaction.staged.dir().dir_metadata().unwrap(),
+        )),
         steps: Some(steps),
     };
     drop(transaction);
@@ -198,5 +202,35 @@ fn a_record_of_a_stranger_counts_for_nothing() {
     let journal = Journal::open(&project.home, &project.base()).unwrap();
     journal.write(&record).unwrap();
     assert_eq!(journal.recover().unwrap(), Recovery::Nothing);
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
+fn folder_that_was_made_just_before_a_crash_is_removed_and_no_other() {
+    let project = Project::new();
+    let before = project.tree();
+    for has_file in [false, true] {
+        let staged = project.base().join(".gongfu-import-x");
+        fs::create_dir(&staged).unwrap();
+        if has_file {
+            fs::write(staged.join("mine"), "x").unwrap();
+        }
+        let journal = Journal::open(&project.home, &project.base()).unwrap();
+        let record = Record {
+            staged: staged.clone(),
+            id: None,
+            steps: None,
+        };
+        journal.write(&record).unwrap();
+        drop(journal);
+        let recovery = recover(&project.home, &project.base()).unwrap();
+        assert_eq!(recovery, Recovery::Removed);
+        assert_eq!(staged.join("mine").exists(), has_file);
+    }
+    fs::remove_dir_all(project.base().join(".gongfu-import-x")).unwrap();
     assert_eq!(project.tree(), before);
 }

@@ -29,7 +29,7 @@ pub struct OwnLock {
 }
 
 /// Returns true for the key of a skill: a name, or a path with a slash.
-fn is_folder(key: &str) -> bool {
+pub(crate) fn is_folder(key: &str) -> bool {
     let path = key.strip_prefix('/').unwrap_or(key);
     let is_exact = SkillPath::is_exact(path) && !path.is_empty();
     is_exact && (key.contains('/') || !key.starts_with('.'))
@@ -151,6 +151,11 @@ impl OwnLock {
             skills,
             rest,
         })
+    }
+
+    /// Returns true if it has no skill, and nothing that this version doesn't know.
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty() && self.rest.is_empty()
     }
 
     /// The bytes of the file.

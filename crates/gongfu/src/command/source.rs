@@ -304,7 +304,7 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 }
 
 /// Changes the folders of the settings.
-fn write(home: &Home, change: impl Fn(&mut Vec<PathBuf>)) -> Result<(), Failure> {
+pub(super) fn write(home: &Home, change: impl Fn(&mut Vec<PathBuf>)) -> Result<(), Failure> {
     let settings = key::settings();
     let setting = key::setting(&settings, KEY)?;
     let value = |text: &str| {

@@ -19,12 +19,13 @@ use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
 /// The entries of the home that a person may miss.
-const YOURS: [&str; 9] = [
+const YOURS: [&str; 10] = [
     "skills",
     "workspaces",
     "changes",
     "layers",
     "kept",
+    "adopted",
     "approvals.json",
     "grants.json",
     "config.toml",

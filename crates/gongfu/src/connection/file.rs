@@ -95,10 +95,14 @@ pub(crate) fn put(home: &Home, connection: &Connection) -> Result<(), Failure> {
 
 /// Returns true if a connection is in the file.
 pub(crate) fn has(home: &Home, name: &ConnectionName) -> Result<bool, Failure> {
+    Ok(get(home, name)?.is_some())
+}
+
+/// The entry of a connection in the file.
+pub(crate) fn get(home: &Home, name: &ConnectionName) -> Result<Option<Value>, Failure> {
     let snapshot = Snapshot::read(&home.connections())?;
     let text = snapshot.text.unwrap_or_default();
-    let found = Format::Json.get(&text, &[TABLE, name.as_str()])?;
-    Ok(found.is_some())
+    Format::Json.get(&text, &[TABLE, name.as_str()])
 }
 
 /// Removes a connection from the file.

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod accounts;
 mod add;
+mod adopt;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod agent_context;

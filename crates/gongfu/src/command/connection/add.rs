@@ -15,7 +15,7 @@ use serde_json::json;
 use super::super::Outcome;
 use crate::cli::{ConnectionAddArguments, SandboxArguments};
 use crate::client::{Client, Scope};
-use crate::connection::{Diagnostic, connections, file, of_client, problem};
+use crate::connection::{self, Diagnostic, connections, file, of_client, problem};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
@@ -222,25 +222,8 @@ pub(super) fn import(
     let home = wiring::home(environment)?;
     let source = source(from, environment)?;
     let (entries, diagnostics) = of_client(&source)?;
-    let mut known = connections(environment, &home).declared;
-    let (mut added, mut kept) = (Vec::new(), Vec::new());
-    for entry in entries {
-        let connection = entry.connection;
-        let is_known = known
-            .iter()
-            .any(|known| known.connection.name == connection.name);
-        let name = connection.name.to_string();
-        if is_known {
-            kept.push(name);
-            continue;
-        }
-        file::put(&home, &connection)?;
-        known.push(gongfu_upstream::ConnectionEntry {
-            connection,
-            source: String::new(),
-        });
-        added.push(name);
-    }
+    let (added, kept) = connection::import(entries, environment, &home)?;
+    let added: Vec<String> = added.iter().map(|added| added.name.to_string()).collect();
     if json {
         let skipped: Vec<_> = diagnostics.iter().map(Diagnostic::text).collect();
         terminal.json(&json!({ "added": added, "kept": kept, "skipped": skipped }))?;

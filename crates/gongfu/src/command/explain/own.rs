@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 70] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 71] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -211,6 +211,12 @@ pub(super) const OWN: [(&str, &str, &str, &str); 70] = [
         "The time isn't one that can be read.",
         "gongfu log --since yesterdy", // typos: ignore
         "Pass a duration such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z.",
+    ),
+    (
+        "NOT_ADOPTED",
+        "There is no adoption that could be taken back.",
+        "gongfu adopt --undo, twice",
+        "See what could be adopted: gongfu adopt --dry-run.",
     ),
     (
         "NO_TERMINAL",
