@@ -68,6 +68,14 @@ enum Recovery {
     Completed,
 }
 
+/// Finishes or removes what a crash left below a folder.
+///
+/// # Errors
+/// Another process is changing the folder, or the changes can be neither made nor taken back.
+pub fn recover(home: &Home, base: &Path) -> io::Result<()> {
+    Journal::open(home, base)?.recover().map(drop)
+}
+
 impl Transaction {
     /// Starts changes below a folder, which is created where it is missing; finishes what a crash left there.
     ///

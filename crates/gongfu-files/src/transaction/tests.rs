@@ -227,7 +227,7 @@ fn folder_that_was_made_just_before_a_crash_is_removed_and_no_other() {
         };
         journal.write(&record).unwrap();
         drop(journal);
-        let recovery = recover(&project.home, &project.base()).unwrap();
+        let recovery = project.recover();
         assert_eq!(recovery, Recovery::Removed);
         assert_eq!(staged.join("mine").exists(), has_file);
     }

@@ -81,7 +81,6 @@ fn lock_comes_and_goes_with_its_folder() {
         (entry.kind, entry.name.as_deref()),
         (SourceKind::Unknown, Some("x"))
     );
-    assert!(entry.is_consistent());
     let verified = verify_all(&Scope::user(&world.user, None)).unwrap();
     assert!(verified.values().all(Vec::is_empty), "{verified:?}");
     assert!(world.plan().is_empty());
