@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{ImportCode, ImportError};
-use crate::inventory::{FoundCopy, Inventory, KnownOrigin, Territory};
-use crate::lock::own::{LockedSkill, OwnLock, SourceKind, is_folder};
+use crate::inventory::{CLONE, FoundCopy, Inventory, KnownOrigin, Territory};
+use crate::lock::own::{GIT, LockedSkill, OwnLock, SourceKind, is_folder};
 use crate::origin::portable;
 use crate::scope::{Scope, ScopeKind};
 
@@ -171,8 +171,16 @@ fn entry(copy: &FoundCopy, scope: &Scope) -> Option<LockedSkill> {
     let mut clients: Vec<String> = links.collect();
     clients.sort();
     clients.dedup();
+    let manager = match (&copy.plugin, origin.map(|origin| origin.by)) {
+        (Some(_), _) => Some("plugin"),
+        (None, Some(CLONE)) => Some(GIT),
+        // It would not know the skill any more without its keys in the document.
+        (None, Some("gh skill")) => Some("gh"),
+        _ => None,
+    };
     Some(LockedSkill {
         name: declared,
+        manager: manager.map(str::to_owned),
         digest: Some(content.digest),
         files: content.files.clone(),
         clients,

@@ -12,6 +12,7 @@ mod plugin;
 mod provenance;
 mod reading;
 mod standing;
+mod unlocked;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -25,8 +26,10 @@ use crate::scope::{Scope, ScopeKind};
 use copy::SkillFolder;
 use place::SkillPlace;
 
+pub(crate) use clone::CLONE;
 pub use origin::KnownOrigin;
 pub use standing::Standing;
+pub use unlocked::{UnlockedSkill, unlocked};
 
 /// The most skills that are listed.
 const MAX_SKILLS: usize = 20_000;

@@ -5,6 +5,7 @@
 
 pub mod adoption;
 pub mod agents;
+pub mod cache;
 pub mod candidate;
 pub mod content;
 pub mod discover;
@@ -18,4 +19,5 @@ mod program;
 pub mod scope;
 pub mod source;
 pub mod survey;
+pub mod update;
 pub mod verify;

@@ -18,7 +18,7 @@ use crate::verify::verify;
 /// A skill that is to be placed.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    /// The name of its folder.
+    /// Its key in gongfu's lock: the name of its folder among the installed skills, or a path.
     pub folder: String,
     /// The folder where it is staged.
     pub staged: PathBuf,
@@ -26,6 +26,20 @@ pub struct Placement {
     pub locked: LockedSkill,
     /// Its name and entry in the lock of `npx skills`.
     pub npx: Option<(String, NpxEntry)>,
+    /// What may be replaced where gongfu's lock doesn't have it.
+    pub before: Replaced,
+}
+
+/// What a placement may replace where gongfu's lock doesn't have the skill.
+#[derive(Debug, Clone, Default)]
+pub enum Replaced {
+    /// Nothing, unless a person said so.
+    #[default]
+    Nothing,
+    /// A folder with exactly these files.
+    Files(Box<LockedSkill>),
+    /// Anything; it is kept in gongfu's home.
+    Kept,
 }
 
 /// The changes to make in a scope.
@@ -73,26 +87,47 @@ pub fn place(
         None => None,
     };
     let mut outcome = Outcome::default();
-    let names = changes.put.iter().map(|placement| &placement.folder);
-    for key in names.chain(&changes.removed) {
+    for placement in &changes.put {
+        let key = &placement.folder;
+        let locked = lock.skills.get(key);
+        let folder = scope.folder(key);
+        let clients = clients(scope, changes, locked);
+        let links = clients.iter().filter_map(|client| link(scope, client, key));
+        for place in std::iter::once(folder.clone()).chain(links) {
+            let expected = match &placement.before {
+                Replaced::Files(files) => locked.or(Some(files)),
+                _ => locked,
+            };
+            if is_replaceable(&place, expected) {
+                continue;
+            }
+            let is_kept = locked.is_none() && matches!(placement.before, Replaced::Kept);
+            if !changes.replace && !is_kept {
+                return Err(changed(&place, locked.is_some()));
+            }
+            let kept = keep(home, &place, key, now).map_err(unwritable)?;
+            outcome.kept.push((place, kept));
+        }
+    }
+    for key in &changes.removed {
         let folder = scope.folder(key);
         if !is_replaceable(&folder, lock.skills.get(key)) {
             if !changes.replace {
-                return Err(changed(&folder, lock.skills.contains_key(key)));
+                return Err(changed(&folder, true));
             }
             let kept = keep(home, &folder, key, now).map_err(unwritable)?;
             outcome.kept.push((folder, kept));
         }
     }
     for placement in &changes.put {
-        put(&mut transaction, scope, changes, placement).map_err(unwritable)?;
-        let clients = clients(scope, changes, lock.skills.get(&placement.folder));
-        let mut locked = placement.locked.clone();
-        locked.clients = clients;
-        if let Some(before) = lock.skills.get(&placement.folder) {
-            locked.rest.clone_from(&before.rest);
+        let mut placement = placement.clone();
+        let before = lock.skills.get(&placement.folder);
+        placement.locked.clients = clients(scope, changes, before);
+        if let Some(before) = before {
+            placement.locked.rest.clone_from(&before.rest);
         }
-        lock.skills.insert(placement.folder.clone(), locked);
+        put(&mut transaction, scope, &placement).map_err(unwritable)?;
+        lock.skills.insert(placement.folder, placement.locked);
     }
     for key in &changes.removed {
         let folder = scope.folder(key);
@@ -155,27 +190,26 @@ fn write_npx(
 }
 
 /// Stages a skill, and the links to it.
-fn put(
-    transaction: &mut Transaction,
-    scope: &Scope,
-    changes: &Changes,
-    placement: &Placement,
-) -> io::Result<()> {
-    let folder = scope.skills.join(&placement.folder);
+fn put(transaction: &mut Transaction, scope: &Scope, placement: &Placement) -> io::Result<()> {
+    let folder = scope.folder(&placement.folder);
     transaction.move_folder(&folder, &placement.staged)?;
-    for client in &changes.clients {
-        let place = client.join(&placement.folder);
-        let (real, skills) = (
-            disk::real_outside(client),
-            disk::real_outside(&scope.skills),
-        );
-        if real == skills || leads_to(&place, &folder) {
-            continue;
+    for client in &placement.locked.clients {
+        if let Some(place) = link(scope, client, &placement.folder) {
+            let real = disk::real_outside(&scope.base.join(client));
+            transaction.put_link(&place, &relative(&real, &folder))?;
         }
-        let target = relative(&real, &folder);
-        transaction.put_link(&place, &target)?;
     }
     Ok(())
+}
+
+/// The place of a link to a skill in an agent's folder; none where the agent finds the skill already, or where the skill
+/// is in a client's own folder.
+fn link(scope: &Scope, client: &str, key: &str) -> Option<PathBuf> {
+    let folder = scope.base.join(client);
+    let place = folder.join(key);
+    let is_shared = disk::real_outside(&folder) == disk::real_outside(&scope.skills);
+    let is_needed = !key.contains('/') && !is_shared && !leads_to(&place, &scope.folder(key));
+    is_needed.then_some(place)
 }
 
 /// The folders of agents that have a skill, as the lock has them.
@@ -197,7 +231,8 @@ fn clients(scope: &Scope, changes: &Changes, before: Option<&LockedSkill>) -> Ve
 /// Returns true for a place with nothing, or with a skill exactly as it is locked.
 fn is_replaceable(folder: &Path, locked: Option<&LockedSkill>) -> bool {
     match locked {
-        _ if !is_there(folder) => true,
+        // A link that leads nowhere is nothing, either.
+        _ if disk::kind_outside(folder).is_none() => true,
         Some(locked) => verify(folder, locked).is_empty(),
         None => false,
     }
@@ -224,6 +259,13 @@ fn keep(home: &Home, folder: &Path, key: &str, now: &str) -> io::Result<PathBuf>
     let kept = home.folder("kept")?;
     let time: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = format!("{}-{time}", gongfu_files::slug(key));
+    // Several places may have one.
+    let free = (1..).map(|number| match number {
+        1 => name.clone(),
+        _ => format!("{name}-{number}"),
+    });
+    let mut free = free.filter(|name| kept.dir().symlink_metadata(name).is_err());
+    let name = free.next().unwrap_or(name.clone());
     kept.dir().create_dir(&name)?;
     let path = kept.path().join(&name);
     copy_tree(&Root::open(folder)?, &Root::open(&path)?)?;

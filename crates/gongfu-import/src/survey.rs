@@ -1,4 +1,4 @@
-//! Surveys of skills: the scripts, packages and hosts that their files tell about.
+//! Surveys of skills: the scripts, packages, modules and hosts that their files tell about.
 //!
 //! For a person who decides whether to install it, and to show what an update changes. A script can hide what it does:
 //! only the sandbox limits it.
@@ -9,8 +9,12 @@ use gongfu_core::dependency::{Language, PackageSpec, Texts, is_manifest, parse};
 use gongfu_core::network::Host;
 use gongfu_core::skill::SkillPath;
 use gongfu_core::skill::check::script::{MAX_SCRIPT, is_script};
+use gongfu_files::disk::{Root, TreeKind};
 use serde::Serialize;
 use serde_json::Value;
+
+/// The longest name of a module, in bytes.
+const MAX_MODULE: usize = 100;
 
 /// The scripts of a skill, its packages, and the hosts that it names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -19,8 +23,39 @@ pub struct Survey {
     pub scripts: BTreeSet<SkillPath>,
     /// The packages that it declares.
     pub packages: BTreeSet<String>,
+    /// The modules that its scripts import, without relative ones.
+    pub modules: BTreeSet<String>,
     /// The hosts that its scripts name.
     pub hosts: BTreeSet<String>,
+}
+
+impl Survey {
+    /// Surveys a folder of this machine. What can't be read is left out.
+    pub fn of_folder(root: &Root) -> Self {
+        let mut surveyor = Surveyor::default();
+        let _ = root.walk(|entry| {
+            let path = entry.path.to_str();
+            let path = path.and_then(|path| SkillPath::new(path).ok());
+            if let (TreeKind::File, Some(path)) = (&entry.kind, path)
+                && let Ok(content) = root.read(&path, MAX_SCRIPT as u64)
+            {
+                surveyor.add(&path, entry.mode & 0o111 != 0, &content.bytes);
+            }
+            Ok::<_, ()>(())
+        });
+        surveyor.finish()
+    }
+
+    /// The parts that another survey doesn't have.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self {
+            scripts: &self.scripts - &other.scripts,
+            packages: &self.packages - &other.packages,
+            modules: &self.modules - &other.modules,
+            hosts: &self.hosts - &other.hosts,
+        }
+    }
 }
 
 /// Gathers a survey, file by file.
@@ -44,6 +79,7 @@ impl Surveyor {
         };
         if is_run {
             self.survey.hosts.extend(hosts(text));
+            self.survey.modules.extend(text.lines().flat_map(modules));
         }
         self.texts.insert(path.clone(), text.to_owned());
     }
@@ -75,6 +111,34 @@ fn hosts(text: &str) -> BTreeSet<String> {
         host.as_str().contains('.').then(|| host.to_string())
     });
     urls.collect()
+}
+
+/// The modules that a line of Python or JavaScript imports; relative ones aren't among them.
+fn modules(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let is_word = |character: &char| {
+        character.is_alphanumeric() || matches!(character, '_' | '@' | '-' | '/')
+    };
+    let first = |text: &str| text.trim().chars().take_while(is_word).collect::<String>();
+    let quoted = ["require(", "import(", " from ", "import "]
+        .iter()
+        .filter_map(|mark| {
+            let (_, rest) = line.split_once(mark)?;
+            let rest = rest.trim_start().strip_prefix(['"', '\''])?;
+            Some(first(rest.strip_prefix("node:").unwrap_or(rest)))
+        });
+    let mut found: Vec<String> = quoted.take(1).collect();
+    if let Some(names) = line.strip_prefix("import ") {
+        let is_python = !line.contains(['"', '\'', '{']);
+        found.extend(names.split(',').filter(|_| is_python).map(first));
+    } else if let Some((module, _)) = line
+        .strip_prefix("from ")
+        .and_then(|rest| rest.split_once(" import "))
+    {
+        found.push(first(module));
+    }
+    found.retain(|module| !module.is_empty() && module.len() <= MAX_MODULE);
+    found
 }
 
 /// The names of declared packages.
@@ -121,12 +185,17 @@ mod tests {
             ("SKILL.md", "See https://docs.example.com", false),
             (
                 "scripts/get.py",
-                "# /// script\n# dependencies = [\"requests>=2\"]\n# ///\nget('https://api.example.com/x')\n",
+                "# /// script\n# dependencies = [\"requests>=2\"]\n# ///\nimport os.path, json\nfrom .near import x\nfrom yaml import load\nget('https://api.example.com/x')\n",
                 false,
             ),
             (
                 "tool",
                 "#!/bin/sh\ncurl http://127.0.0.1 HTTPS://Files.Example.org:443/a\n",
+                false,
+            ),
+            (
+                "scripts/run.mjs",
+                "import { a } from 'left-pad';\nconst b = require(\"node:fs\");\nimport './near.js';\nimport 'chalk';\n",
                 false,
             ),
             ("bin/run", "\u{1}", true),
@@ -145,7 +214,15 @@ mod tests {
         }
         let survey = surveyor.finish();
         let scripts: Vec<&str> = survey.scripts.iter().map(SkillPath::as_str).collect();
-        assert_eq!(scripts, ["bin/run", "scripts/get.py", "tool"]);
+        assert_eq!(
+            scripts,
+            ["bin/run", "scripts/get.py", "scripts/run.mjs", "tool"]
+        );
+        assert_eq!(
+            Vec::from_iter(&survey.modules),
+            ["chalk", "fs", "json", "left-pad", "os", "yaml"]
+        );
+        assert_eq!(survey.without(&survey.clone()), super::Survey::default());
         assert_eq!(Vec::from_iter(survey.packages), ["left-pad", "requests"]);
         assert_eq!(
             Vec::from_iter(survey.hosts),

@@ -7,7 +7,7 @@ use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::disk::{self, EntryKind, Root, TreeKind};
 use serde::Serialize;
 
-use crate::lock::own::{LockedFile, LockedSkill};
+use crate::lock::own::{GIT, LockedFile, LockedSkill};
 
 /// The longest file that is compared, in bytes; a longer one differs by its length.
 const MAX_FILE: u64 = 128 * 1024 * 1024;
@@ -87,7 +87,12 @@ pub fn verify(folder: &Path, locked: &LockedSkill) -> Vec<Difference> {
     };
     let mut missing: BTreeMap<&SkillPath, &LockedFile> = locked.files.iter().collect();
     let mut differences = Vec::new();
+    // The files of git in a clone aren't part of the skill.
+    let is_clone = locked.manager.as_deref() == Some(GIT);
     let _ = root.walk(|entry| {
+        if is_clone && entry.path.starts_with(".git") {
+            return Ok(());
+        }
         let shown = entry.path.to_string_lossy().into_owned();
         let path = entry
             .path

@@ -9,6 +9,9 @@ use super::InventoryProblem;
 use super::origin::KnownOrigin;
 use super::reading::text;
 
+/// The witness of an origin that a clone says.
+pub(crate) const CLONE: &str = "git clone";
+
 /// The repository around a folder, below `top`. Its own files are in `bounds`, where there are some.
 pub(super) fn around(
     folder: &Path,
@@ -48,7 +51,7 @@ pub(super) fn around(
         commit: commit.filter(|commit| is_commit(commit)),
         path: Some(path).filter(|path| !path.is_root()),
         time: log.and_then(|log| last_change(&log)),
-        ..KnownOrigin::git("git clone", &address)
+        ..KnownOrigin::git(CLONE, &address)
     })
 }
 

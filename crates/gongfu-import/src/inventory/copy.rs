@@ -16,8 +16,6 @@ const MAX_FILES: usize = 20_000;
 const MAX_DEPTH: usize = 24;
 /// The most bytes of a skill.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
-/// The folders that belong to a program, not to the skill.
-const SKIPPED: [&str; 1] = [".git"];
 /// Names that `npx skills` leaves out when it installs a folder.
 const NOT_INSTALLED: [&str; 4] = [".git", "__pycache__", "__pypackages__", "metadata.json"];
 
@@ -64,7 +62,8 @@ impl SkillFolder {
                     return Err(format!("a lock can't have the name {:?}", entry.name));
                 };
                 match entry.kind {
-                    EntryKind::Folder if SKIPPED.contains(&entry.name.as_str()) => {}
+                    // The files of git in a clone aren't part of the skill.
+                    _ if path.as_str() == ".git" => {}
                     EntryKind::Folder => open.push((path, depth + 1)),
                     EntryKind::File => folder.add(root, path, &mut left)?,
                     EntryKind::Link => folder.links.push(path.to_string()),

@@ -116,14 +116,7 @@ impl Witnesses {
         let own = own.map(KnownOrigin::locked);
         copy.is_locked = locks.own.contains_key(&copy.key);
         copy.change = match locks.own.get(&copy.key) {
-            // The files of git around a skill aren't part of it.
-            Some(locked)
-                if verify(&copy.folder, locked)
-                    .iter()
-                    .all(|difference| difference.path.starts_with(".git/")) =>
-            {
-                LockAgreement::Same
-            }
+            Some(locked) if verify(&copy.folder, locked).is_empty() => LockAgreement::Same,
             Some(_) => LockAgreement::Differs,
             None => LockAgreement::Unknown,
         };
@@ -268,7 +261,7 @@ fn plugin_origin(copy: &FoundCopy, plugin: &super::PluginCopy) -> Option<KnownOr
 }
 
 /// The agreement of a folder with what was installed.
-fn agreement(hash: &InstalledHash, folder: &SkillFolder) -> LockAgreement {
+pub(super) fn agreement(hash: &InstalledHash, folder: &SkillFolder) -> LockAgreement {
     let is_same = match hash {
         InstalledHash::Unknown => return LockAgreement::Unknown,
         InstalledHash::Npx(hash) => folder.computed_hash() == *hash,

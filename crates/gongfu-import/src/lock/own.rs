@@ -17,6 +17,9 @@ const VERSION: u64 = 1;
 /// The name of the file.
 pub const OWN_LOCK: &str = "gongfu.lock";
 
+/// The manager of a skill in a working tree of git.
+pub const GIT: &str = "git";
+
 /// The skills of a folder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnLock {
@@ -66,6 +69,9 @@ pub struct LockedSkill {
     /// True if the folder is a link to its source.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub linked: bool,
+    /// The program that updates it, where that isn't gongfu: `git` (a clone), `gh`, or `plugin` (of a client).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manager: Option<String>,
     /// The digest of all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,

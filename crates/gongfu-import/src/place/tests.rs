@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 
-use super::{Changes, Placement, place, verify_all};
+use super::{Changes, Placement, Replaced, place, verify_all};
 use crate::candidate::{Candidate, Choice, stage};
 use crate::discover::{Search, discover};
 use crate::error::ImportCode;
@@ -70,6 +70,7 @@ impl Project {
             folder: skill.folder.clone(),
             staged: skill.staged.clone(),
             locked: origin.locked(skill),
+            before: Replaced::Nothing,
             npx: origin
                 .npx_entry(NpxLock::Project, skill, &self.scope.base)
                 .map(|entry| (skill.found.name.clone(), entry)),
@@ -153,6 +154,34 @@ fn what_a_person_changed_is_never_lost() {
     };
     assert_eq!(fs::read_to_string(kept.join("text")).unwrap(), "mine");
     assert_eq!(project.text(".agents/skills/a/text"), "two");
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a person has a skill of their own here"
+)]
+fn a_folder_in_the_way_of_a_link_is_never_lost() {
+    let project = Project::new();
+    project.write("one");
+    let own = project.scope.base.join(".claude/skills/a");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("text"), "mine").unwrap();
+    let error = place(&project.home, &project.scope, &project.changes(), NOW).unwrap_err();
+    assert_eq!(error.code, ImportCode::SkillChanged);
+    assert_eq!(project.text(".claude/skills/a/text"), "mine");
+    assert!(!project.scope.own_lock.exists());
+    let changes = Changes {
+        replace: true,
+        ..project.changes()
+    };
+    let outcome = place(&project.home, &project.scope, &changes, NOW).unwrap();
+    let [(place, kept)] = &outcome.kept[..] else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(*place, own);
+    assert_eq!(fs::read_to_string(kept.join("text")).unwrap(), "mine");
+    assert_eq!(project.text(".claude/skills/a/text"), "one");
 }
 
 #[test]

@@ -2,27 +2,18 @@
 
 mod report;
 
-use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
-use gongfu_files::Home;
-use gongfu_files::disk::Root;
-use gongfu_import::candidate::{Candidate, StagedSkill, stage};
 use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
-use gongfu_import::fetch::any::{Delivery, Fetcher};
-use gongfu_import::fetch::git::GitSettings;
-use gongfu_import::place::{Changes, Placement, place};
-use gongfu_import::scope::Scope;
+use gongfu_import::fetch::any::Delivery;
+use gongfu_import::place::{Changes, place};
 use gongfu_import::source::{Source, is_ref};
-use gongfu_library::walk::NAMED;
 
-use super::import::{clients, failure, scope};
-use crate::accounts::tls;
+use super::import::{Importer, clients, failure, scope};
 use crate::cli::AddArguments;
 use crate::clock::SystemClock;
 use crate::command::Outcome;
@@ -44,10 +35,12 @@ pub(super) fn run(
         let hint = "pass --yes to add without a question, or --dry-run to see what would be added";
         return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
     }
+    let importer = Importer::new(environment, &home, &scope)?;
+    let clients = clients(&scope, environment);
     let mut reports = Vec::new();
     for text in &arguments.sources {
         let source = source(text, arguments, environment)?;
-        let added = add(&source, arguments, environment, &home, &scope, terminal)?;
+        let added = add(&source, arguments, &importer, &clients, terminal)?;
         reports.push(added);
     }
     if arguments.json {
@@ -85,65 +78,48 @@ fn source(
 fn add(
     source: &Source,
     arguments: &AddArguments,
-    environment: &Environment,
-    home: &Home,
-    scope: &Scope,
+    importer: &Importer<'_>,
+    clients: &[PathBuf],
     terminal: &mut Terminal,
 ) -> anyhow::Result<serde_json::Value> {
-    let temporary = Temporary::new(home)?;
-    let fetched = temporary.root.dir().create_dir("fetched");
-    fetched.context("gongfu's home can't be written")?;
-    let fetcher = Fetcher {
-        git: GitSettings {
-            has_ssh_command: environment.git_ssh_command.is_some(),
-        },
-        tls: tls(environment.packages.certificates.as_deref())?,
-        temporary: &Root::open(&temporary.root.path().join("fetched"))?,
-        base: &scope.base,
-    };
     let mut names = arguments.skills.clone();
     if let Source::Git(git) = source {
         names.extend(git.skill.clone());
     }
-    let delivery = fetcher.fetch(source, &names, arguments.full_depth);
-    let mut delivery = delivery.map_err(failure)?;
+    let scope = importer.scope;
+    let download = importer.fetch(source, &names, arguments.full_depth);
+    let mut download = download.map_err(failure)?;
     if arguments.list {
-        return report::list(&delivery, arguments.json, terminal);
+        return report::list(&download.delivery, arguments.json, terminal);
     }
-    let chosen = chosen(&delivery, &names, arguments.all).map_err(failure)?;
-    let candidates = candidates(&delivery, chosen).map_err(failure)?;
-    let root = Root::open(temporary.root.path())?;
-    let staged = stage(&mut delivery.content, candidates, &root);
-    let mut staged = staged.map_err(failure)?;
-    for skill in &mut staged {
-        skill.findings = findings(skill);
-    }
-    let clients = clients(scope, environment);
+    let chosen = chosen(&download.delivery, &names, arguments.all).map_err(failure)?;
+    let staged = download.stage(chosen).map_err(failure)?;
+    let delivery = &download.delivery;
     if !arguments.json {
-        report::show(&delivery, &staged, scope, &clients, terminal)?;
+        report::show(delivery, &staged, scope, clients, terminal)?;
     }
     if arguments.dry_run {
-        return Ok(report::document(&delivery, &staged, scope, None));
+        return Ok(report::document(delivery, &staged, scope, None));
     }
     if !arguments.yes && !terminal.ask("add them?")? {
         terminal.note("nothing was added");
-        return Ok(report::document(&delivery, &staged, scope, None));
+        return Ok(report::document(delivery, &staged, scope, None));
     }
+    importer.remember(&download, &staged).map_err(failure)?;
+    let put = staged.iter();
+    let put = put.map(|skill| download.placement(&skill.folder, skill, scope));
     let changes = Changes {
-        put: staged
-            .iter()
-            .map(|skill| placement(&delivery, skill, scope))
-            .collect(),
-        clients,
+        put: put.collect(),
+        clients: clients.to_owned(),
         replace: arguments.replace,
         ..Changes::default()
     };
     let now = SystemClock.now().to_string();
-    let done = place(home, scope, &changes, &now).map_err(failure)?;
+    let done = place(importer.home, scope, &changes, &now).map_err(failure)?;
     if !arguments.json {
         report::done(&staged, scope, &done, terminal)?;
     }
-    Ok(report::document(&delivery, &staged, scope, Some(&done)))
+    Ok(report::document(delivery, &staged, scope, Some(&done)))
 }
 
 /// The skills that a person means: all that aren't internal, without a name.
@@ -181,76 +157,4 @@ fn chosen(
         }
     }
     Ok(chosen)
-}
-
-/// The files of the chosen skills; no two go to one folder.
-fn candidates(delivery: &Delivery, chosen: Vec<FoundSkill>) -> Result<Vec<Candidate>, ImportError> {
-    let mut folders: BTreeMap<String, String> = BTreeMap::new();
-    let mut candidates = Vec::with_capacity(chosen.len());
-    for found in chosen {
-        let name = found.name.clone();
-        let candidate = Candidate::of(&delivery.content, found, delivery.choice)?;
-        if let Some(other) = folders.insert(candidate.folder.clone(), name.clone()) {
-            let message = format!(
-                "the skills `{other}` and `{name}` would both go to the folder `{}`",
-                candidate.folder
-            );
-            let hint = "choose one with --skill and its folder in the source";
-            return Err(ImportError::new(ImportCode::SkillNameTaken, message, hint));
-        }
-        candidates.push(candidate);
-    }
-    Ok(candidates)
-}
-
-/// The codes of what is wrong with a staged skill, errors and warnings alone.
-fn findings(skill: &StagedSkill) -> Vec<String> {
-    use gongfu_core::skill::Severity;
-
-    let verdicts = gongfu_library::check::check(&skill.staged, &[], NAMED, false);
-    let found = verdicts.iter().flat_map(|verdict| &verdict.diagnostics);
-    let found = found.filter(|found| found.severity() != Severity::Info);
-    let mut codes: Vec<String> = found.map(|found| found.finding.code().to_owned()).collect();
-    codes.sort();
-    codes.dedup();
-    codes
-}
-
-fn placement(delivery: &Delivery, skill: &StagedSkill, scope: &Scope) -> Placement {
-    let npx = scope.npx_lock.as_ref().and_then(|(kind, _)| {
-        let entry = delivery.origin.npx_entry(*kind, skill, &scope.base)?;
-        Some((skill.found.name.clone(), entry))
-    });
-    Placement {
-        folder: skill.folder.clone(),
-        staged: skill.staged.clone(),
-        locked: delivery.origin.locked(skill),
-        npx,
-    }
-}
-
-/// A folder of gongfu's home that ends with the command.
-struct Temporary {
-    root: Root,
-    parent: Root,
-    name: String,
-}
-
-impl Temporary {
-    fn new(home: &Home) -> anyhow::Result<Self> {
-        let parent = home
-            .folder("imports")
-            .context("gongfu's home can't be written")?;
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("fetch-{random:016x}");
-        let path: PathBuf = parent.path().join(&name);
-        let root = Root::create_private(&path).context("gongfu's home can't be written")?;
-        Ok(Self { root, parent, name })
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = self.parent.dir().remove_dir_all(&self.name);
-    }
 }

@@ -1,13 +1,27 @@
-//! The parts that `gongfu skill add`, `verify` and `remove` share.
+//! The parts that the commands about imported skills share: their place, and a source that is fetched and staged.
 
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gongfu_files::Home;
+use gongfu_files::disk::Root;
 use gongfu_import::agents::{AGENTS, Machine};
+use gongfu_import::cache::Cache;
+use gongfu_import::candidate::{Candidate, StagedSkill, stage};
+use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
+use gongfu_import::fetch::any::{Delivery, Fetcher};
+use gongfu_import::fetch::git::{Git, GitSettings};
+use gongfu_import::place::{Placement, Replaced};
 use gongfu_import::scope::{Scope, ScopeKind};
+use gongfu_import::source::{GitSource, Source};
+use gongfu_library::walk::NAMED;
+use ureq::tls::TlsConfig;
 
+use crate::accounts::tls;
 use crate::cli::{NewTarget, PlaceArguments};
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -75,4 +89,171 @@ pub(super) fn failure(error: ImportError) -> Failure {
         ImportCode::SourceInvalid => Failure::usage(code, message, hint),
         _ => Failure::new(code, message, hint),
     }
+}
+
+/// Fetches sources into folders of gongfu's home.
+pub(super) struct Importer<'a> {
+    pub(super) home: &'a Home,
+    pub(super) scope: &'a Scope,
+    git: GitSettings,
+    tls: TlsConfig,
+}
+
+/// A source that was fetched, with the folder that has its files.
+pub(super) struct Download {
+    pub(super) delivery: Delivery,
+    temporary: Temporary,
+}
+
+impl<'a> Importer<'a> {
+    pub(super) fn new(
+        environment: &Environment,
+        home: &'a Home,
+        scope: &'a Scope,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            git: GitSettings {
+                has_ssh_command: environment.git_ssh_command.is_some(),
+            },
+            tls: tls(environment.packages.certificates.as_deref())?,
+            home,
+            scope,
+        })
+    }
+
+    /// The commit that a repository's branch or tag is at.
+    pub(super) fn commit(&self, source: &GitSource) -> Result<String, ImportError> {
+        Git::new(self.git)
+            .resolve(source)
+            .map(|remote| remote.commit)
+    }
+
+    /// Fetches a source; of an index, only the skills of these names.
+    pub(super) fn fetch(
+        &self,
+        source: &Source,
+        names: &[String],
+        full_depth: bool,
+    ) -> Result<Download, ImportError> {
+        let temporary = Temporary::new(self.home).map_err(|error| unwritable(&error))?;
+        let fetched = temporary.root.dir().create_dir("fetched");
+        let folder = temporary.root.path().join("fetched");
+        let folder = fetched.and_then(|()| Root::open(&folder));
+        let fetcher = Fetcher {
+            git: self.git,
+            tls: self.tls.clone(),
+            temporary: &folder.map_err(|error| unwritable(&error))?,
+            base: &self.scope.base,
+        };
+        let delivery = fetcher.fetch(source, names, full_depth)?;
+        Ok(Download {
+            delivery,
+            temporary,
+        })
+    }
+
+    /// Copies staged skills into the cache, so that their lock can be installed without a network.
+    pub(super) fn remember(
+        &self,
+        download: &Download,
+        staged: &[StagedSkill],
+    ) -> Result<(), ImportError> {
+        let cache = Cache::open(self.home);
+        let put = cache.and_then(|cache| cache.put(staged, &download.temporary.root));
+        put.map_err(|error| unwritable(&error))
+    }
+}
+
+impl Download {
+    /// Stages skills of the source, and checks them.
+    pub(super) fn stage(
+        &mut self,
+        chosen: Vec<FoundSkill>,
+    ) -> Result<Vec<StagedSkill>, ImportError> {
+        let candidates = candidates(&self.delivery, chosen)?;
+        let mut staged = stage(&mut self.delivery.content, candidates, &self.temporary.root)?;
+        for skill in &mut staged {
+            skill.findings = findings(skill);
+        }
+        Ok(staged)
+    }
+
+    /// The placement of a staged skill under a key of gongfu's lock.
+    pub(super) fn placement(&self, key: &str, skill: &StagedSkill, scope: &Scope) -> Placement {
+        let origin = &self.delivery.origin;
+        let npx = scope.npx_lock.as_ref().and_then(|(kind, _)| {
+            let entry = origin.npx_entry(*kind, skill, &scope.base)?;
+            Some((skill.found.name.clone(), entry))
+        });
+        Placement {
+            folder: key.to_owned(),
+            staged: skill.staged.clone(),
+            locked: origin.locked(skill),
+            npx,
+            before: Replaced::Nothing,
+        }
+    }
+}
+
+/// The files of the chosen skills; no two go to one folder.
+fn candidates(delivery: &Delivery, chosen: Vec<FoundSkill>) -> Result<Vec<Candidate>, ImportError> {
+    let mut folders: BTreeMap<String, String> = BTreeMap::new();
+    let mut candidates = Vec::with_capacity(chosen.len());
+    for found in chosen {
+        let name = found.name.clone();
+        let candidate = Candidate::of(&delivery.content, found, delivery.choice)?;
+        if let Some(other) = folders.insert(candidate.folder.clone(), name.clone()) {
+            let message = format!(
+                "the skills `{other}` and `{name}` would both go to the folder `{}`",
+                candidate.folder
+            );
+            let hint = "choose one with --skill and its folder in the source";
+            return Err(ImportError::new(ImportCode::SkillNameTaken, message, hint));
+        }
+        candidates.push(candidate);
+    }
+    Ok(candidates)
+}
+
+/// The codes of what is wrong with a staged skill, errors and warnings alone.
+fn findings(skill: &StagedSkill) -> Vec<String> {
+    use gongfu_core::skill::Severity;
+
+    let verdicts = gongfu_library::check::check(&skill.staged, &[], NAMED, false);
+    let found = verdicts.iter().flat_map(|verdict| &verdict.diagnostics);
+    let found = found.filter(|found| found.severity() != Severity::Info);
+    let mut codes: Vec<String> = found.map(|found| found.finding.code().to_owned()).collect();
+    codes.sort();
+    codes.dedup();
+    codes
+}
+
+/// A folder of gongfu's home that ends with the command.
+pub(super) struct Temporary {
+    pub(super) root: Root,
+    parent: Root,
+    name: String,
+}
+
+impl Temporary {
+    pub(super) fn new(home: &Home) -> io::Result<Self> {
+        let parent = home.folder("imports")?;
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("fetch-{random:016x}");
+        let path: PathBuf = parent.path().join(&name);
+        let root = Root::create_private(&path)?;
+        Ok(Self { root, parent, name })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = self.parent.dir().remove_dir_all(&self.name);
+    }
+}
+
+pub(super) fn unwritable(error: &io::Error) -> ImportError {
+    let message = format!("gongfu's home can't be written: {error}");
+    let hint = "check the disk and the permissions of gongfu's home";
+    ImportError::new(ImportCode::PlaceUnwritable, message, hint)
 }
