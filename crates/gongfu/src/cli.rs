@@ -45,7 +45,10 @@ pub(crate) use consent::{
     AllowedScope, ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
-pub(crate) use import::{AddArguments, PlaceArguments, RemoveArguments, VerifyArguments};
+pub(crate) use import::{
+    AddArguments, InstallArguments, LockedArguments, PlaceArguments, RemoveArguments,
+    UpdateArguments,
+};
 pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};

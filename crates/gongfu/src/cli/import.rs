@@ -70,8 +70,9 @@ pub(crate) struct RemoveArguments {
     pub(crate) json: bool,
 }
 
+/// Skills that are locked.
 #[derive(Debug, Args)]
-pub(crate) struct VerifyArguments {
+pub(crate) struct LockedArguments {
     /// Only these skills
     #[arg(value_name = "SKILL")]
     pub(crate) skills: Vec<String>,
@@ -79,4 +80,38 @@ pub(crate) struct VerifyArguments {
     pub(crate) place: PlaceArguments,
     #[arg(from_global)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArguments {
+    #[command(flatten)]
+    pub(crate) locked: LockedArguments,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Update skills that you changed, too; yours are kept in gongfu's home
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Don't ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct InstallArguments {
+    #[command(flatten)]
+    pub(crate) locked: LockedArguments,
+    /// Change no lock: fail where gongfu's lock lacks a skill that `npx skills` locked
+    #[arg(long)]
+    pub(crate) frozen: bool,
+    /// Use gongfu's cache alone
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Replace skills that you changed, too; yours are kept in gongfu's home
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Don't ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }

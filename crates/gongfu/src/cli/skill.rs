@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    AddArguments, CheckArguments, Common, ListArguments, NewArguments, Places, Profiles,
-    RemoveArguments, SearchArguments, VerifyArguments, value,
+    AddArguments, CheckArguments, Common, InstallArguments, ListArguments, LockedArguments,
+    NewArguments, Places, Profiles, RemoveArguments, SearchArguments, UpdateArguments, value,
 };
 
 #[derive(Debug, Subcommand)]
@@ -54,8 +54,24 @@ pub(crate) enum SkillCommand {
     /// Remove skills that were added, their links, and their entries in the locks
     #[command(alias = "rm")]
     Remove(RemoveArguments),
+    /// Update added skills, those of `npx skills` as well
+    ///
+    /// Shows first what would change: files, and what the new version newly runs, installs, imports and reaches. A skill that
+    /// you changed isn't updated; --replace does it, and keeps yours.
+    #[command(alias = "upgrade")]
+    Update(UpdateArguments),
+    /// List added skills that have a newer version at their source; exits 1 if there is one
+    Outdated(LockedArguments),
+    /// Show what an update would change, line by line
+    Diff(LockedArguments),
+    /// Install the skills of the lock, each exactly as it is locked
+    ///
+    /// From gongfu's cache where it has them, else from their sources. What doesn't have the digest of the lock isn't
+    /// installed.
+    #[command(alias = "restore")]
+    Install(InstallArguments),
     /// Compare added skills with their lock: names every file that differs, and exits 1
-    Verify(VerifyArguments),
+    Verify(LockedArguments),
     /// Check skills: what is wrong, where, and how to fix it
     #[command(visible_alias = "lint", alias = "validate")]
     Check(CheckArguments),

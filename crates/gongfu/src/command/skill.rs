@@ -1,9 +1,12 @@
 //! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
 mod add;
+mod examination;
 mod import;
+mod install;
 mod remove;
 mod stats;
+mod update;
 mod verify;
 
 use std::sync::Arc;
@@ -58,6 +61,10 @@ pub(crate) fn run(
         SkillCommand::Disable(arguments) => switch::run(&arguments, false, environment, terminal),
         SkillCommand::Add(arguments) => add::run(&arguments, environment, terminal),
         SkillCommand::Remove(arguments) => remove::run(&arguments, environment, terminal),
+        SkillCommand::Install(arguments) => install::run(&arguments, environment, terminal),
+        SkillCommand::Update(arguments) => update::run(&arguments, environment, terminal),
+        SkillCommand::Outdated(arguments) => update::outdated(&arguments, environment, terminal),
+        SkillCommand::Diff(arguments) => update::diff(&arguments, environment, terminal),
         SkillCommand::Verify(arguments) => verify::run(&arguments, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
         SkillCommand::New(arguments) => new::run(&arguments, environment, terminal),

@@ -103,6 +103,8 @@ pub(super) struct Importer<'a> {
 pub(super) struct Download {
     pub(super) delivery: Delivery,
     temporary: Temporary,
+    /// The number of times that skills of it were staged.
+    stages: usize,
 }
 
 impl<'a> Importer<'a> {
@@ -149,6 +151,7 @@ impl<'a> Importer<'a> {
         Ok(Download {
             delivery,
             temporary,
+            stages: 0,
         })
     }
 
@@ -171,7 +174,13 @@ impl Download {
         chosen: Vec<FoundSkill>,
     ) -> Result<Vec<StagedSkill>, ImportError> {
         let candidates = candidates(&self.delivery, chosen)?;
-        let mut staged = stage(&mut self.delivery.content, candidates, &self.temporary.root)?;
+        self.stages += 1;
+        let name = format!("staged-{}", self.stages);
+        let root = &self.temporary.root;
+        let into = root.dir().create_dir(&name);
+        let into = into.and_then(|()| Root::open(&root.path().join(&name)));
+        let into = into.map_err(|error| unwritable(&error))?;
+        let mut staged = stage(&mut self.delivery.content, candidates, &into)?;
         for skill in &mut staged {
             skill.findings = findings(skill);
         }

@@ -4,7 +4,7 @@ use gongfu_import::place::verify_all;
 use serde_json::json;
 
 use super::import::{failure, scope};
-use crate::cli::VerifyArguments;
+use crate::cli::LockedArguments;
 use crate::command::Outcome;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
 pub(super) fn run(
-    arguments: &VerifyArguments,
+    arguments: &LockedArguments,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
