@@ -82,3 +82,4 @@ mod tool_script;
 mod trust;
 #[cfg(test)]
 mod uninstall;
+mod update;

@@ -39,7 +39,7 @@ fn tips_lead_to_the_command_that_was_meant() {
         ("get config sandbox", "`gongfu config get sandbox`"),
         // A repository, an archive, a folder, a client.
         (
-            "skill install https://github.com/x/y",
+            "skill get https://github.com/x/y",
             "`gongfu skill add https://github.com/x/y`",
         ),
         (

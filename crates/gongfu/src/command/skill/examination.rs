@@ -81,7 +81,7 @@ pub(super) fn select(
     if let Some(name) = unknown {
         let shown = plain(&importer.scope.own_lock.to_string_lossy());
         let message = format!("{} isn't in {shown}", plain(name));
-        let hint = "`gongfu skill verify` lists what is locked; --in names another place";
+        let hint = "`gongfu skill add SOURCE` adds a new skill; --in names another place";
         return Err(Failure::new("NOT_LOCKED", message, hint));
     }
     if !names.is_empty() {

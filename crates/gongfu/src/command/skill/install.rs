@@ -32,6 +32,15 @@ pub(super) fn run(
     let scope = scope(&arguments.locked.place, environment, &home)?;
     let importer = Importer::new(environment, &home, &scope)?;
     let mut skills = installed(&scope).map_err(failure)?;
+    let is_source = |name: &&String| {
+        name.contains(['/', ':']) && !skills.iter().any(|skill| skill.key == **name)
+    };
+    if let Some(source) = arguments.locked.skills.iter().find(is_source) {
+        let source = plain(source);
+        let message = format!("{source} is a source, and no skill of the lock");
+        let hint = format!("`gongfu skill add {source}` adds its skills");
+        return Err(Failure::usage("INVALID_VALUE", message, hint).into());
+    }
     select(&mut skills, &arguments.locked.skills, &importer)?;
     check(&skills, arguments).map_err(failure)?;
     let total = skills.len();
