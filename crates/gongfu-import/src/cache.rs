@@ -60,6 +60,13 @@ impl Cache {
         self.prune()
     }
 
+    /// The files of a locked skill; none where the cache doesn't have it, or not as it is locked.
+    pub fn folder(&self, locked: &LockedSkill) -> Option<Root> {
+        let cached = self.root.path().join(name(locked.digest?));
+        let is_same = verify(&cached, locked).is_empty();
+        is_same.then(|| Root::open(&cached).ok()).flatten()
+    }
+
     /// Copies a locked skill to a path below `into`; none where the cache doesn't have it, or not as it is locked.
     ///
     /// # Errors
@@ -70,16 +77,12 @@ impl Cache {
         into: &Root,
         below: &Path,
     ) -> io::Result<Option<PathBuf>> {
-        let Some(digest) = locked.digest else {
+        let Some(cached) = self.folder(locked) else {
             return Ok(None);
         };
-        let cached = self.root.path().join(name(digest));
-        if !verify(&cached, locked).is_empty() {
-            return Ok(None);
-        }
         into.dir().create_dir_all(below)?;
         let staged = into.path().join(below);
-        copy_tree(&Root::open(&cached)?, &Root::open(&staged)?)?;
+        copy_tree(&cached, &Root::open(&staged)?)?;
         // Compared again: another process could have changed it meanwhile.
         Ok(verify(&staged, locked).is_empty().then_some(staged))
     }

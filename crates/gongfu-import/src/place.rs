@@ -26,13 +26,13 @@ pub struct Placement {
     pub locked: LockedSkill,
     /// Its name and entry in the lock of `npx skills`.
     pub npx: Option<(String, NpxEntry)>,
-    /// What may be replaced where gongfu's lock doesn't have it.
-    pub before: Replaced,
+    /// The permission to replace a folder that gongfu's lock doesn't have.
+    pub before: Overwrite,
 }
 
-/// What a placement may replace where gongfu's lock doesn't have the skill.
+/// The permission to replace a folder that gongfu's lock doesn't have.
 #[derive(Debug, Clone, Default)]
-pub enum Replaced {
+pub enum Overwrite {
     /// Nothing, unless a person said so.
     #[default]
     Nothing,
@@ -95,13 +95,13 @@ pub fn place(
         let links = clients.iter().filter_map(|client| link(scope, client, key));
         for place in std::iter::once(folder.clone()).chain(links) {
             let expected = match &placement.before {
-                Replaced::Files(files) => locked.or(Some(files)),
+                Overwrite::Files(files) => locked.or(Some(files)),
                 _ => locked,
             };
             if is_replaceable(&place, expected) {
                 continue;
             }
-            let is_kept = locked.is_none() && matches!(placement.before, Replaced::Kept);
+            let is_kept = locked.is_none() && matches!(placement.before, Overwrite::Kept);
             if !changes.replace && !is_kept {
                 return Err(changed(&place, locked.is_some()));
             }

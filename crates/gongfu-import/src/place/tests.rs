@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 
-use super::{Changes, Placement, Replaced, place, verify_all};
+use super::{Changes, Overwrite, Placement, place, verify_all};
 use crate::candidate::{Candidate, Choice, stage};
 use crate::discover::{Search, discover};
 use crate::error::ImportCode;
@@ -70,7 +70,7 @@ impl Project {
             folder: skill.folder.clone(),
             staged: skill.staged.clone(),
             locked: origin.locked(skill),
-            before: Replaced::Nothing,
+            before: Overwrite::Nothing,
             npx: origin
                 .npx_entry(NpxLock::Project, skill, &self.scope.base)
                 .map(|entry| (skill.found.name.clone(), entry)),

@@ -26,12 +26,13 @@ impl Project {
             fixture,
         };
         let source = project.fixture.path("source");
-        project.run(&["add", source.to_str().unwrap(), "--yes"]);
+        project.run(&["add", &source.to_string_lossy(), "--yes"]);
         project
     }
 
     fn run(&self, words: &[&str]) -> Ran {
-        let place = ["--workspace", self.root.to_str().unwrap()];
+        let root = self.root.to_string_lossy();
+        let place = ["--workspace", &*root];
         self.fixture
             .gongfu([&["skill"], words, &place].concat())
             .run()
@@ -42,7 +43,7 @@ impl Project {
     }
 
     fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.root.join(path)).unwrap()
+        fs::read_to_string(self.root.join(path)).unwrap_or_default()
     }
 
     /// The source has a newer version of `pdf`.
@@ -73,7 +74,7 @@ fn newer_version_is_told_shown_and_installed() {
     );
     let diff = project.run(&["diff"]).text();
     assert!(
-        diff.contains("--- /dev/null\n+++ b/pdf/notes.md\n") && diff.contains("+New.\n"),
+        diff.contains("--- /dev/null\n+++ new/pdf/notes.md\n") && diff.contains("+New.\n"),
         "{diff}"
     );
     let refused = project.run(&["update"]);
@@ -113,6 +114,9 @@ fn skill_that_a_person_changed_is_not_updated() {
         [&json!({"path": "mine.md", "source": null, "yours": true})]
     );
     assert_eq!(project.read(".agents/skills/pdf/mine.md"), "Mine.\n");
+    let diff = project.run(&["diff"]).text();
+    let yours = diff.contains("--- /dev/null\n+++ yours/pdf/mine.md\n");
+    assert!(yours && diff.contains("+++ new/pdf/notes.md\n"), "{diff}");
     let updated = project.json(&["update", "--yes", "--replace"]);
     let kept = PathBuf::from(text_at(&updated, "/kept/0"));
     assert_eq!(fs::read_to_string(kept.join("mine.md")).unwrap(), "Mine.\n");

@@ -2,7 +2,7 @@
 
 use gongfu_import::candidate::StagedSkill;
 use gongfu_import::error::{ImportCode, ImportError};
-use gongfu_import::place::{Placement, Replaced};
+use gongfu_import::place::{Overwrite, Placement};
 use gongfu_import::source::Source;
 use gongfu_import::survey::Survey;
 use gongfu_import::update::{
@@ -203,10 +203,10 @@ impl Examination {
         importer.remember(download, std::slice::from_ref(&newer.staged))?;
         let placement = download.placement(&installed.key, &newer.staged, importer.scope);
         let before = match installed.state {
-            _ if installed.is_locked => Replaced::Nothing,
-            FileState::AsInstalled => Replaced::Files(Box::new(installed.locked.clone())),
-            FileState::Unknown => Replaced::Kept,
-            FileState::Changed(_) | FileState::Missing => Replaced::Nothing,
+            _ if installed.is_locked => Overwrite::Nothing,
+            FileState::AsInstalled => Overwrite::Files(Box::new(installed.locked.clone())),
+            FileState::Unknown => Overwrite::Kept,
+            FileState::Changed(_) | FileState::Missing => Overwrite::Nothing,
         };
         Ok(Some(Placement {
             before,

@@ -15,7 +15,7 @@ use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::{Delivery, Fetcher};
 use gongfu_import::fetch::git::{Git, GitSettings};
-use gongfu_import::place::{Placement, Replaced};
+use gongfu_import::place::{Overwrite, Placement};
 use gongfu_import::scope::{Scope, ScopeKind};
 use gongfu_import::source::{GitSource, Source};
 use gongfu_library::walk::NAMED;
@@ -199,7 +199,7 @@ impl Download {
             staged: skill.staged.clone(),
             locked: origin.locked(skill),
             npx,
-            before: Replaced::Nothing,
+            before: Overwrite::Nothing,
         }
     }
 }

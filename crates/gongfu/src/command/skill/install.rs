@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::port::Clock as _;
 use gongfu_import::cache::Cache;
 use gongfu_import::error::{ImportCode, ImportError};
-use gongfu_import::place::{Changes, Placement, Replaced, place};
+use gongfu_import::place::{Changes, Overwrite, Placement, place};
 use gongfu_import::source::Source;
 use gongfu_import::update::{FileState, InstalledSkill, counterpart, installed};
 use serde_json::json;
@@ -136,9 +136,10 @@ impl Stage<'_> {
         for (number, skill) in skills.iter().enumerate() {
             let below = Path::new("cached").join(number.to_string());
             let last = skill.key.rsplit('/').next().unwrap_or(&skill.key);
-            let cached = match skill.is_locked {
-                true => cache.stage(&skill.locked, &self.temporary.root, &below.join(last)),
-                false => Ok(None),
+            let cached = if skill.is_locked {
+                cache.stage(&skill.locked, &self.temporary.root, &below.join(last))
+            } else {
+                Ok(None)
             };
             match cached.map_err(|error| unwritable(&error))? {
                 Some(staged) => placements.push(exactly(skill, staged)),
@@ -166,23 +167,19 @@ impl Stage<'_> {
             let hint = format!("install it again by that program, or `gongfu skill remove {key}`");
             ImportError::new(ImportCode::SourceInvalid, message, hint)
         })?;
-        let at = match self
-            .downloads
-            .iter()
-            .position(|(known, _)| *known == source)
-        {
-            Some(at) => at,
-            None => {
-                // Of an index, all that comes from it is fetched at once.
-                let is_beside =
-                    |other: &&InstalledSkill| other.locked.source == skill.locked.source;
-                let others = all.iter().filter(is_beside);
-                let names: Vec<String> = others.map(|other| other.name.clone()).collect();
-                let download = self.importer.fetch(&source, &names, true)?;
-                self.downloads.push((source, download));
-                self.downloads.len() - 1
-            }
-        };
+        let known = self.downloads.iter();
+        let known = known
+            .map(|(source, _)| source)
+            .position(|known| *known == source);
+        let at = known.unwrap_or(self.downloads.len());
+        if known.is_none() {
+            // Of an index, all that comes from it is fetched at once.
+            let is_beside = |other: &&InstalledSkill| other.locked.source == skill.locked.source;
+            let others = all.iter().filter(is_beside);
+            let names: Vec<String> = others.map(|other| other.name.clone()).collect();
+            let download = self.importer.fetch(&source, &names, true)?;
+            self.downloads.push((source, download));
+        }
         let Some((_, download)) = self.downloads.get_mut(at) else {
             return Err(missing(skill));
         };
@@ -213,7 +210,7 @@ fn exactly(skill: &InstalledSkill, staged: PathBuf) -> Placement {
         staged,
         locked: skill.locked.clone(),
         npx: None,
-        before: Replaced::Nothing,
+        before: Overwrite::Nothing,
     }
 }
 

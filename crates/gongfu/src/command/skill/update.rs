@@ -140,7 +140,7 @@ pub(super) fn diff(
             if let (Verdict::Newer(newer), Some(members)) =
                 (&skill.verdict, document.as_object_mut())
             {
-                let text = report::text(&scope.folder(&skill.installed.key), newer);
+                let text = report::text(&importer, &skill.installed, newer);
                 members.insert("diff".to_owned(), text.into());
             }
             document
@@ -151,7 +151,7 @@ pub(super) fn diff(
     report::show(&examination.skills, terminal)?;
     for skill in &examination.skills {
         if let Verdict::Newer(newer) = &skill.verdict {
-            let text = report::text(&scope.folder(&skill.installed.key), newer);
+            let text = report::text(&importer, &skill.installed, newer);
             report::paint(&text, terminal)?;
         }
     }

@@ -1,15 +1,15 @@
 //! The answers about newer versions, for people and programs.
 
-use std::path::Path;
-
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::Root;
+use gongfu_import::cache::Cache;
 use gongfu_import::survey::Survey;
-use gongfu_import::update::{FileChange, FileChangeKind, FileState};
+use gongfu_import::update::{FileChange, FileChangeKind, FileState, InstalledSkill};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::super::examination::{ExaminedSkill, Newer, Verdict};
+use super::super::import::Importer;
 use crate::table::{count, pad, width};
 use crate::terminal::{Paint, Terminal, plain};
 
@@ -171,39 +171,85 @@ fn newly<'a>(
     Ok(())
 }
 
-/// The change of every text file, as a unified diff; others are named.
-pub(super) fn text(installed: &Path, newer: &Newer) -> String {
-    let (before, after) = (Root::open(installed), Root::open(&newer.staged.staged));
-    let mut text = String::new();
-    for change in newer.files.iter().filter(|change| change.source.is_some()) {
-        let read = |root: &Result<Root, std::io::Error>| {
-            let path = SkillPath::new(&change.path).ok()?;
-            let content = root.as_ref().ok()?.read(&path, MAX_TEXT).ok()?;
+/// The changes of every text file, as a unified diff; others are named.
+///
+/// Where a person changed files, their changes and those of the source are two diffs, both from what was installed; if
+/// that isn't in the cache any more, one diff from their files to the new ones.
+pub(super) fn text(importer: &Importer<'_>, skill: &InstalledSkill, newer: &Newer) -> String {
+    let folder = importer.scope.folder(&skill.key);
+    let (mine, new) = (
+        Root::open(&folder).ok(),
+        Root::open(&newer.staged.staged).ok(),
+    );
+    let base = Cache::open(importer.home).ok();
+    let base = base.and_then(|cache| cache.folder(&skill.locked));
+    let of_source = newer.files.iter().filter(|change| change.source.is_some());
+    let compare = Comparison {
+        name: &newer.staged.folder,
+    };
+    let base = base.filter(|_| Newer::is_blocked(skill));
+    let Some(base) = base else {
+        return compare.text(
+            ("installed", mine.as_ref()),
+            ("new", new.as_ref()),
+            of_source,
+        );
+    };
+    let of_person = newer.files.iter().filter(|change| change.yours);
+    let mut text = compare.text(("base", Some(&base)), ("new", new.as_ref()), of_source);
+    let yours = compare.text(("base", Some(&base)), ("yours", mine.as_ref()), of_person);
+    text.push_str(&yours);
+    text
+}
+
+/// A comparison of two versions of a skill.
+struct Comparison<'a> {
+    name: &'a str,
+}
+
+/// A version: its label, and its folder.
+type Side<'a> = (&'static str, Option<&'a Root>);
+
+impl Comparison<'_> {
+    fn text<'a>(
+        &self,
+        before: Side<'_>,
+        after: Side<'_>,
+        files: impl Iterator<Item = &'a FileChange>,
+    ) -> String {
+        files
+            .map(|file| self.file(before, after, &file.path))
+            .collect()
+    }
+
+    fn file(&self, before: Side<'_>, after: Side<'_>, path: &str) -> String {
+        let read = |side: Side<'_>| {
+            let content = side.1?.read(&SkillPath::new(path).ok()?, MAX_TEXT).ok()?;
             Some((content.is_cut(), content.bytes))
         };
-        let (old, new) = (read(&before), read(&after));
-        let lines = |side: &Option<(bool, Vec<u8>)>| match side {
+        let (old, new) = (read(before), read(after));
+        let header = |side: Side<'_>, is_there: bool| {
+            if is_there {
+                format!("{}/{}/{path}", side.0, self.name)
+            } else {
+                "/dev/null".to_owned()
+            }
+        };
+        let headers = (header(before, old.is_some()), header(after, new.is_some()));
+        let lines = |content: Option<(bool, Vec<u8>)>| match content {
             None => Some(String::new()),
             Some((true, _)) => None,
-            Some((false, bytes)) => String::from_utf8(bytes.clone()).ok(),
+            Some((false, bytes)) => String::from_utf8(bytes).ok(),
         };
-        let name = &newer.staged.folder;
-        let header = |side: &str, is_there: bool| match is_there {
-            true => format!("{side}/{name}/{}", change.path),
-            false => "/dev/null".to_owned(),
-        };
-        let headers = (header("a", old.is_some()), header("b", new.is_some()));
-        match (lines(&old), lines(&new)) {
-            (Some(old), Some(new)) => {
-                let diff = TextDiff::from_lines(&old, &new);
-                let mut unified = diff.unified_diff();
-                let unified = unified.context_radius(3).header(&headers.0, &headers.1);
-                text.push_str(&unified.to_string());
-            }
-            _ => text.push_str(&format!("{} and {} differ\n", headers.0, headers.1)),
+        match (lines(old), lines(new)) {
+            (Some(old), Some(new)) => TextDiff::from_lines(&old, &new)
+                .unified_diff()
+                .context_radius(3)
+                .header(&headers.0, &headers.1)
+                .to_string(),
+            _ => format!("{} and {} differ\n", headers.0, headers.1),
         }
     }
-    text
 }
 
 /// Prints a diff.
