@@ -167,7 +167,7 @@ def change_and_return(gongfu: Gongfu, first: State) -> None:
     check(answer["reduced"] == [str(lock)], f"told: {answer}")
     kept = "\n".join(answer["kept"])
     check("npx-user" in kept and "docs" in kept, f"kept: {kept}")
-    folders = gongfu.json("config", "get", "skills_dirs")
+    folders = [gongfu.json("config", "get", key) for key in ("skills_dirs", "discovery.adopted")]
     check(str(home / "src") in json.dumps(folders) and ".codex" not in json.dumps(folders), f"settings: {folders}")
     check([one["name"] for one in gongfu.json("connection", "list", "--no-start")] == ["docs"], "connections after the undo")
     changed = [path for path in differences(first, state(home)) if Path(path) != lock]

@@ -39,6 +39,8 @@ pub struct Settings {
     pub default_dirs: bool,
     /// True if conventional folders below the person's home are places (`discovery.home`).
     pub discover_user: bool,
+    /// Further folders of the person, absolute ones, which rank after the conventional ones (`discovery.adopted`).
+    pub adopted: Vec<PathBuf>,
     /// The skills that come with gongfu, as a folder on disk.
     pub built_in: Option<PathBuf>,
     /// The folder that tools write skills to, one of those above; without it the home's own.
@@ -180,6 +182,9 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
             for (_, below) in USER {
                 places.add_linked(&user.join(below), &known);
             }
+        }
+        for folder in settings.adopted.iter().filter(|_| !settings.is_shared) {
+            places.add_named(folder.clone(), SourceKind::User, None);
         }
         places.add(
             "system",

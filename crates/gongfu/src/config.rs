@@ -279,6 +279,9 @@ pub(crate) struct Discovery {
     pub(crate) home: bool,
     /// Offer the skills that come with gongfu.
     pub(crate) built_in: bool,
+    /// Further folders of the person's skills, which rank after their own: `gongfu adopt` adds those of other agents. `~/`
+    /// is the home folder.
+    pub(crate) adopted: Vec<PathBuf>,
 }
 
 impl Default for Discovery {
@@ -286,6 +289,7 @@ impl Default for Discovery {
         Self {
             home: true,
             built_in: true,
+            adopted: Vec::new(),
         }
     }
 }

@@ -35,6 +35,7 @@ fn order_is_flag_project_environment_user_system_built_in() {
         user: Some(folder.path().join("me")),
         default_dirs: true,
         discover_user: true,
+        adopted: vec!["/x/codex".into()],
         built_in: Some("/b".into()),
         writable: None,
         is_shared: false,
@@ -54,6 +55,9 @@ fn order_is_flag_project_environment_user_system_built_in() {
         "b, a and the repository's root: {ids:?}"
     );
     assert!(found.is_sorted_by_key(|place| place.kind));
+    // A person's further folders take no name from a project, nor from their own ones.
+    let at = |id: &str| ids.iter().position(|found| *found == id);
+    assert!(at("user-claude") < at("codex") && at("codex") < at("built-in"));
     assert!(
         found
             .iter()
@@ -128,6 +132,7 @@ fn folder_linked_by_a_person_is_a_place() {
         user: Some(folder.path().join("me")),
         default_dirs: true,
         discover_user: true,
+        adopted: Vec::new(),
         ..Settings::default()
     };
     let found = places(&settings, &Home::at("/h"), &Trusts::default());

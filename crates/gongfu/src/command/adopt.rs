@@ -234,7 +234,7 @@ fn gone(earlier: &[Adoption], home: &Home) -> anyhow::Result<Vec<PathBuf>> {
     if added.is_empty() {
         return Ok(Vec::new());
     }
-    let mut gone = Config::read(home)?.skills_dirs;
+    let mut gone = Config::read(home)?.discovery.adopted;
     gone.retain(|folder| {
         let is_added = added.iter().any(|added| Path::new(added) == folder);
         is_added && disk::kind_outside(folder).is_none()

@@ -103,6 +103,7 @@ fn places(arguments: &CheckArguments, environment: &Environment) -> anyhow::Resu
         user: environment.user.clone(),
         default_dirs: true,
         discover_user: true,
+        adopted: Vec::new(),
         ..Settings::default()
     };
     let home = wiring::home(environment);

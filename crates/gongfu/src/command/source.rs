@@ -18,8 +18,31 @@ use crate::table::count;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
-/// The setting that lists a person's own folders.
-const KEY: &str = "skills_dirs";
+/// A setting that lists folders of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderList {
+    /// Those that they named, which rank first.
+    Named,
+    /// Those that `gongfu adopt` found, which rank after their own.
+    Adopted,
+}
+
+impl FolderList {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Named => "skills_dirs",
+            Self::Adopted => "discovery.adopted",
+        }
+    }
+
+    /// The folders in the settings.
+    pub(super) fn folders(self, config: Config) -> Vec<PathBuf> {
+        match self {
+            Self::Named => config.skills_dirs,
+            Self::Adopted => config.discovery.adopted,
+        }
+    }
+}
 
 /// A source as JSON.
 #[derive(Serialize)]
@@ -176,7 +199,9 @@ fn add(
         .iter()
         .any(|known| is_same(known, &folder, environment));
     if !known {
-        write(&home, |folders| folders.push(text.into()))?;
+        write(&home, FolderList::Named, |folders| {
+            folders.push(text.into())
+        })?;
     }
     let sources = sources(&Places::default(), environment)?;
     let own = sources
@@ -235,7 +260,8 @@ fn remove(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
-    let folders = Config::read(&home)?.skills_dirs;
+    let config = Config::read(&home)?;
+    let folders = [config.skills_dirs, config.discovery.adopted].concat();
     let sources = sources(&Places::default(), environment)?;
     let by_id = sources.iter().find(|one| Path::new(&one.id) == source);
     let path = match by_id {
@@ -279,7 +305,13 @@ fn remove(
         };
         return Err(Failure::new("SOURCE_UNKNOWN", message, hint).into());
     }
-    write(&home, |folders| folders.retain(|known| !is_meant(known)))?;
+    for list in [FolderList::Named, FolderList::Adopted] {
+        if list.folders(Config::read(&home)?).iter().any(is_meant) {
+            write(&home, list, |folders| {
+                folders.retain(|known| !is_meant(known))
+            })?;
+        }
+    }
     for folder in gone {
         terminal.line(&format!(
             "removed: {}; its files stay",
@@ -303,14 +335,18 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
     one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
-/// Changes the folders of the settings.
-pub(super) fn write(home: &Home, change: impl Fn(&mut Vec<PathBuf>)) -> Result<(), Failure> {
+/// Changes a list of folders of the settings.
+pub(super) fn write(
+    home: &Home,
+    list: FolderList,
+    change: impl Fn(&mut Vec<PathBuf>),
+) -> Result<(), Failure> {
     let settings = key::settings();
-    let setting = key::setting(&settings, KEY)?;
+    let setting = key::setting(&settings, list.key())?;
     let value = |text: &str| {
         let config = Config::parse(text);
         let config = config.map_err(|mistakes| invalid(&home.config(), text, &mistakes))?;
-        let mut folders = config.skills_dirs;
+        let mut folders = list.folders(config);
         change(&mut folders);
         let folders = folders.iter().map(|one| one.to_string_lossy().into_owned());
         edit::value(setting, &folders.collect::<Vec<_>>()).map(Some)

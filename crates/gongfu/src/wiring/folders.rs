@@ -105,7 +105,10 @@ pub(super) fn settings(
         );
     }
     let default_dirs = !places.no_default_dirs;
+    let adopted = config.discovery.adopted.iter();
+    let adopted = adopted.map(|folder| expanded(folder, user));
     Settings {
+        adopted: adopted.filter(|folder| folder.is_absolute()).collect(),
         chosen,
         explicit,
         environment: named,

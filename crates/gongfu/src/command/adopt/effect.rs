@@ -9,7 +9,7 @@ use gongfu_import::adoption::{Adoption, FileChange};
 
 use super::{Plan, failure, undo};
 use crate::client::Snapshot;
-use crate::command::source;
+use crate::command::source::{self, FolderList};
 use crate::connection::{self, file};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
@@ -68,7 +68,7 @@ fn make(
     }
     if let Some(settings) = &mut adoption.settings {
         let folders = &adoption.folders;
-        source::write(home, |known| {
+        source::write(home, FolderList::Adopted, |known| {
             known.retain(|folder| !plan.gone.contains(folder));
             known.extend(folders.iter().map(PathBuf::from));
         })?;

@@ -15,7 +15,7 @@ use crate::cli::Places;
 use crate::client::Snapshot;
 use crate::command::Outcome;
 use crate::command::operate::operate;
-use crate::command::source;
+use crate::command::source::{self, FolderList};
 use crate::config::Config;
 use crate::connection::file;
 use crate::environment::Environment;
@@ -107,12 +107,14 @@ pub(super) fn one(
     }
     servers(&adoption, home, environment, terminal, &mut taken)?;
     if let Some(settings) = &adoption.settings {
-        let known = Config::read(home)?.skills_dirs;
+        let known = Config::read(home)?.discovery.adopted;
         let is_ours =
             |folder: &PathBuf| adoption.folders.iter().any(|own| Path::new(own) == folder);
         taken.folders = known.iter().filter(|folder| is_ours(folder)).count();
         if !restore(&home.config(), settings, home)? && taken.folders > 0 {
-            source::write(home, |folders| folders.retain(|folder| !is_ours(folder)))?;
+            source::write(home, FolderList::Adopted, |folders| {
+                folders.retain(|folder| !is_ours(folder))
+            })?;
         }
     }
     Adoption::remove(home, name).context("the record of the adoption can't be removed")?;

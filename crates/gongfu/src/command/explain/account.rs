@@ -106,7 +106,7 @@ pub(super) const ACCOUNTS: [(&str, &str, &str, &str); 43] = [
     ),
     (
         "CONFIRMATION_REQUIRED",
-        "A command deletes something, and there is no terminal to ask.",
+        "A command changes or deletes something, and there is no terminal to ask.",
         "gongfu user delete ann, in a script",
         "Pass --yes.",
     ),

@@ -159,6 +159,7 @@ fn places_that_come_later_are_found() {
         environment: vec![fixture.path("env")],
         default_dirs: true,
         discover_user: true,
+        adopted: Vec::new(),
         ..Settings::default()
     };
     let watched = fixture.library(settings.clone(), "home");
