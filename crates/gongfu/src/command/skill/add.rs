@@ -3,14 +3,12 @@
 mod report;
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
-use gongfu_files::Home;
 use gongfu_files::disk::Root;
+use gongfu_files::{HeldFolder, Home};
 use gongfu_import::candidate::{Candidate, StagedSkill, stage};
 use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
@@ -18,7 +16,7 @@ use gongfu_import::fetch::any::{Delivery, Fetcher};
 use gongfu_import::fetch::git::GitSettings;
 use gongfu_import::place::{Changes, Placement, place};
 use gongfu_import::scope::Scope;
-use gongfu_import::source::{Source, is_ref};
+use gongfu_import::source::{Source, is_ref, shown};
 use gongfu_library::walk::NAMED;
 
 use super::import::{clients, failure, scope};
@@ -90,15 +88,18 @@ fn add(
     scope: &Scope,
     terminal: &mut Terminal,
 ) -> anyhow::Result<serde_json::Value> {
-    let temporary = Temporary::new(home)?;
-    let fetched = temporary.root.dir().create_dir("fetched");
+    let temporary = home.folder("imports");
+    let temporary = temporary.and_then(|imports| HeldFolder::new(&imports, "fetch-"));
+    let temporary = temporary.context("gongfu's home can't be written")?;
+    let root = temporary.root();
+    let fetched = root.dir().create_dir("fetched");
     fetched.context("gongfu's home can't be written")?;
     let fetcher = Fetcher {
         git: GitSettings {
             has_ssh_command: environment.git_ssh_command.is_some(),
         },
         tls: tls(environment.packages.certificates.as_deref())?,
-        temporary: &Root::open(&temporary.root.path().join("fetched"))?,
+        temporary: &Root::open(&root.path().join("fetched"))?,
         base: &scope.base,
     };
     let mut names = arguments.skills.clone();
@@ -112,8 +113,7 @@ fn add(
     }
     let chosen = chosen(&delivery, &names, arguments.all).map_err(failure)?;
     let candidates = candidates(&delivery, chosen).map_err(failure)?;
-    let root = Root::open(temporary.root.path())?;
-    let staged = stage(&mut delivery.content, candidates, &root);
+    let staged = stage(&mut delivery.content, candidates, root);
     let mut staged = staged.map_err(failure)?;
     for skill in &mut staged {
         skill.findings = findings(skill);
@@ -164,7 +164,7 @@ fn chosen(
             skill.name.to_lowercase() == lower || skill.folder.as_str() == name
         };
         let Some(skill) = skills.iter().find(is_meant) else {
-            let message = format!("{} has no skill `{name}`", delivery.origin.source);
+            let message = format!("{} has no skill `{name}`", shown(&delivery.origin.source));
             let known: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
             let hint = format!(
                 "it has: {}",
@@ -226,31 +226,5 @@ fn placement(delivery: &Delivery, skill: &StagedSkill, scope: &Scope) -> Placeme
         staged: skill.staged.clone(),
         locked: delivery.origin.locked(skill),
         npx,
-    }
-}
-
-/// A folder of gongfu's home that ends with the command.
-struct Temporary {
-    root: Root,
-    parent: Root,
-    name: String,
-}
-
-impl Temporary {
-    fn new(home: &Home) -> anyhow::Result<Self> {
-        let parent = home
-            .folder("imports")
-            .context("gongfu's home can't be written")?;
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("fetch-{random:016x}");
-        let path: PathBuf = parent.path().join(&name);
-        let root = Root::create_private(&path).context("gongfu's home can't be written")?;
-        Ok(Self { root, parent, name })
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = self.parent.dir().remove_dir_all(&self.name);
     }
 }
