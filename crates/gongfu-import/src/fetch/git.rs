@@ -26,9 +26,9 @@ const LOCAL_TIMEOUT: Duration = Duration::from_mins(2);
 /// The most bytes of a repository, packed.
 const MAX_REPOSITORY: u64 = 512 * 1024 * 1024;
 /// The most bytes of a list of refs, or of files.
-const MAX_LIST: u64 = 128 * 1024 * 1024;
-/// The most bytes of files that are read at once.
-const MAX_READ: u64 = 1024 * 1024 * 1024;
+const MAX_LIST: u64 = 48 * 1024 * 1024;
+/// The most bytes of files that are read at once: the documents of a group of skills, or the files of one.
+const MAX_READ: u64 = 96 * 1024 * 1024;
 /// The name that what was fetched has in the bare repository.
 const FETCHED: &str = "refs/gongfu/fetched";
 
@@ -287,6 +287,15 @@ impl Git {
             "gc.auto=0",
             "-c",
             "maintenance.auto=false",
+            // What comes stays packed, so that its size is seen, and long files needn't fit into memory.
+            "-c",
+            "fetch.unpackLimit=1",
+            "-c",
+            "transfer.unpackLimit=1",
+            "-c",
+            "core.bigFileThreshold=32m",
+            "-c",
+            "pack.threads=2",
             "-c",
             "http.followRedirects=false",
             "-c",

@@ -10,6 +10,8 @@ use crate::fetch::links::{Link, follow};
 
 /// The most entries of a repository.
 const MAX_ENTRIES: usize = 300_000;
+/// The longest target of a link, in bytes.
+const MAX_TARGET: u64 = 4_096;
 /// The most links of a repository.
 const MAX_LINKS: usize = 20_000;
 
@@ -64,6 +66,10 @@ pub(super) fn read(list: &[u8], objects: ReadObjects<'_>) -> Result<Tree, Import
             }
             "040000" => {
                 tree.trees.insert(path, entry.id.to_owned());
+            }
+            "120000" if entry.size > MAX_TARGET => {
+                let why = format!("it is a link whose target is longer than {MAX_TARGET} bytes");
+                tree.refused.push((path.to_string(), why));
             }
             "120000" => links.push((path, entry.id.to_owned())),
             // A submodule is an empty folder in a clone, too.
