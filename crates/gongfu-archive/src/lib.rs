@@ -5,22 +5,24 @@
 mod tar;
 pub mod zip;
 
-use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits};
+use gongfu_core::archive::{Archive, ArchiveError, ArchiveLimits};
 
-/// The files of an archive, whose format shows in its bytes: zip, tar, or tar with gzip. `None` for other bytes.
+/// The longest path that a link may lead to, in bytes.
+const MAX_TARGET: u64 = 4_096;
+
+/// The content of an archive, whose format shows in its bytes: zip, tar, or tar with gzip. `None` for other bytes.
 ///
 /// # Errors
 /// The archive isn't taken.
-pub fn read(bytes: &[u8], limits: ArchiveLimits) -> Result<Option<Vec<ArchiveFile>>, ArchiveError> {
+pub fn read(bytes: &[u8], limits: ArchiveLimits) -> Result<Option<Archive>, ArchiveError> {
     if zip::is_zip(bytes) {
-        return zip::files(bytes, limits).map(Some);
+        return zip::content(bytes, limits).map(Some);
     }
     if tar::is_gzip(bytes) {
-        let unpacked = tar::unpack(bytes, limits)?;
-        return tar::files(&unpacked, limits).map(Some);
+        return tar::unpack(bytes, limits).map(Some);
     }
     if tar::is_tar(bytes) {
-        return tar::files(bytes, limits).map(Some);
+        return tar::content(bytes, limits).map(Some);
     }
     Ok(None)
 }

@@ -5,7 +5,8 @@
 use std::io::{Cursor, Read as _, Write as _};
 
 use gongfu_core::archive::{
-    ArchiveCheck, ArchiveError, ArchiveFile, ArchiveLimits, EntryHead, SMALL, without_top_folder,
+    Archive, ArchiveCheck, ArchiveError, ArchiveFile, ArchiveLimits, ArchiveLink, EntryHead, SMALL,
+    without_top_folder,
 };
 use zip::read::Config;
 use zip::result::ZipError;
@@ -13,6 +14,11 @@ use zip::unstable::read::ZipIterable;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipReadOptions, ZipWriter};
 
+use crate::MAX_TARGET;
+
+/// The bits of a mode that say what something is, and those of a link.
+const KIND: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
 /// The mode of a file, and of a program.
 const FILE_MODE: u32 = 0o644;
 const PROGRAM_MODE: u32 = 0o755;
@@ -25,23 +31,27 @@ pub fn is_zip(bytes: &[u8]) -> bool {
 /// The files of the zip archive of one skill, without the folder around all of them.
 ///
 /// # Errors
-/// It isn't taken, or isn't an archive.
+/// It isn't taken, has a link, or isn't an archive.
 pub fn read(bytes: &[u8]) -> Result<Vec<ArchiveFile>, ArchiveError> {
-    files(bytes, ArchiveLimits::SKILL).map(without_top_folder)
+    let archive = content(bytes, ArchiveLimits::SKILL)?;
+    match archive.links.first() {
+        Some(link) => Err(ArchiveError::Kind(link.path.to_string())),
+        None => Ok(without_top_folder(archive.files)),
+    }
 }
 
-/// The files of a zip archive.
+/// The content of a zip archive.
 ///
 /// # Errors
 /// It isn't taken, or isn't an archive.
-pub(super) fn files(bytes: &[u8], limits: ArchiveLimits) -> Result<Vec<ArchiveFile>, ArchiveError> {
+pub(super) fn content(bytes: &[u8], limits: ArchiveLimits) -> Result<Archive, ArchiveError> {
     let mut archive = ZipIterable::try_new(Cursor::new(bytes), Config::default())
         .map_err(|error| unreadable(&error))?
         .enforce_header_consistency(true);
     if archive.len() > limits.entries {
         return Err(ArchiveError::Entries(limits.entries));
     }
-    let (mut check, mut files) = (ArchiveCheck::new(limits), Vec::new());
+    let (mut check, mut content) = (ArchiveCheck::new(limits), Archive::default());
     let mut packed = 0_u64;
     let entries = archive.files().map_err(|error| unreadable(&error))?;
     for entry in entries {
@@ -52,21 +62,28 @@ pub(super) fn files(bytes: &[u8], limits: ArchiveLimits) -> Result<Vec<ArchiveFi
             let why = "its entries are longer than itself".to_owned();
             return Err(ArchiveError::Unreadable(why));
         }
-        let admitted = check.admit(EntryHead {
+        let mode = mode(entry.external_attributes());
+        let is_link = mode.is_some_and(|mode| mode & KIND == LINK) && !entry.is_dir();
+        let head = EntryHead {
             name: entry.name_raw(),
             is_folder: entry.is_dir(),
-            mode: mode(entry.external_attributes()),
+            mode,
             is_encrypted: entry.encrypted(),
             packed: entry.compressed_size(),
-        })?;
+        };
+        let admitted = if is_link {
+            Some(check.admit_link(head, MAX_TARGET)?)
+        } else {
+            check.admit(head)?
+        };
         let Some(admitted) = admitted else { continue };
         let length = entry.size();
         let mut reader = Cursor::new(bytes);
         let opened = entry.with_reader(&mut reader, ZipReadOptions::new());
         let opened = opened.map_err(|error| unreadable(&error))?;
-        let mut content = Vec::new();
+        let mut unpacked = Vec::new();
         let mut limited = opened.take(admitted.limit.saturating_add(1));
-        let read = limited.read_to_end(&mut content);
+        let read = limited.read_to_end(&mut unpacked);
         let read = read.map_err(|error| ArchiveError::Unreadable(error.to_string()))? as u64;
         if read > admitted.limit {
             return Err(admitted.over);
@@ -75,14 +92,22 @@ pub(super) fn files(bytes: &[u8], limits: ArchiveLimits) -> Result<Vec<ArchiveFi
             let why = format!("`{}` has another length than its entry says", admitted.path);
             return Err(ArchiveError::Unreadable(why));
         }
+        if is_link {
+            content.links.push(ArchiveLink {
+                path: admitted.path,
+                target: unpacked,
+                is_hard: false,
+            });
+            continue;
+        }
         check.count(read);
-        files.push(ArchiveFile {
+        content.files.push(ArchiveFile {
             path: admitted.path,
             is_executable: admitted.is_executable,
-            bytes: content,
+            bytes: unpacked,
         });
     }
-    Ok(files)
+    Ok(content)
 }
 
 /// A zip archive of files in a folder. The same files give the same bytes.

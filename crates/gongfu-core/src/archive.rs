@@ -2,7 +2,7 @@
 //!
 //! Knows no format: a reader of one asks [`ArchiveCheck`] about each entry.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -50,7 +50,6 @@ impl ArchiveLimits {
 const KIND: u32 = 0o170_000;
 const FILE: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
-const LINK: u32 = 0o120_000;
 /// The bits that give a program the rights of its file's owner or group.
 const SETUID: u32 = 0o6_000;
 /// The bits of a program.
@@ -129,6 +128,26 @@ pub struct ArchiveFile {
     pub bytes: Vec<u8>,
 }
 
+/// A link of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchiveLink {
+    /// Its path.
+    pub path: SkillPath,
+    /// The path that it leads to, as it was stored.
+    pub target: Vec<u8>,
+    /// True for a hard link, whose target is a path from the top. That of others is one from their folder.
+    pub is_hard: bool,
+}
+
+/// The files and the links of an archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Archive {
+    /// Its files.
+    pub files: Vec<ArchiveFile>,
+    /// Its links, which are still to be judged by where they lead.
+    pub links: Vec<ArchiveLink>,
+}
+
 /// A file that may be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdmittedFile {
@@ -168,13 +187,8 @@ impl ArchiveCheck {
     /// The archive isn't taken.
     pub fn admit(&mut self, head: EntryHead<'_>) -> Result<Option<AdmittedFile>, ArchiveError> {
         let limits = self.limits;
-        self.entries += 1;
-        if self.entries > limits.entries {
-            return Err(ArchiveError::Entries(limits.entries));
-        }
-        let name = std::str::from_utf8(head.name).map_err(|_| ArchiveError::Encoding)?;
-        let shown = || crate::text::clipped(name, 200, char::REPLACEMENT_CHARACTER);
-        let path = SkillPath::new(name).map_err(|why| ArchiveError::Path(shown(), why))?;
+        let (name, path) = self.path(head.name)?;
+        let shown = || shown(name);
         let kind = head.mode.map_or(0, |mode| mode & KIND);
         let is_folder = head.is_folder || name.ends_with('/') || kind == FOLDER;
         let is_plain = match kind {
@@ -183,7 +197,7 @@ impl ArchiveCheck {
             FOLDER => is_folder,
             _ => false,
         };
-        if !is_plain || kind == LINK || (path.is_root() && !is_folder) {
+        if !is_plain || (path.is_root() && !is_folder) {
             return Err(ArchiveError::Kind(shown()));
         }
         if head.mode.is_some_and(|mode| mode & SETUID != 0) {
@@ -192,15 +206,7 @@ impl ArchiveCheck {
         if head.is_encrypted {
             return Err(ArchiveError::Encrypted(shown()));
         }
-        if path.as_str().split('/').count() > limits.depth {
-            return Err(ArchiveError::Depth(shown(), limits.depth));
-        }
-        if !path.is_root() && !path.as_str().split('/').all(is_portable) {
-            return Err(ArchiveError::Name(shown()));
-        }
-        if !self.paths.claim(&path, !is_folder) {
-            return Err(ArchiveError::Duplicate(shown()));
-        }
+        self.claim(name, &path, !is_folder)?;
         if is_folder {
             return Ok(None);
         }
@@ -224,10 +230,66 @@ impl ArchiveCheck {
         }))
     }
 
+    /// Decides about a link, of whose target so many bytes may be read. Where it leads to is for the caller.
+    ///
+    /// # Errors
+    /// The archive isn't taken.
+    pub fn admit_link(
+        &mut self,
+        head: EntryHead<'_>,
+        limit: u64,
+    ) -> Result<AdmittedFile, ArchiveError> {
+        let (name, path) = self.path(head.name)?;
+        let over = ArchiveError::Kind(shown(name));
+        if path.is_root() || name.ends_with('/') {
+            return Err(over);
+        }
+        if head.is_encrypted {
+            return Err(ArchiveError::Encrypted(shown(name)));
+        }
+        self.claim(name, &path, true)?;
+        Ok(AdmittedFile {
+            path,
+            is_executable: None,
+            limit,
+            over,
+        })
+    }
+
+    /// The path of one more entry.
+    fn path<'a>(&mut self, name: &'a [u8]) -> Result<(&'a str, SkillPath), ArchiveError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            return Err(ArchiveError::Entries(self.limits.entries));
+        }
+        let name = std::str::from_utf8(name).map_err(|_| ArchiveError::Encoding)?;
+        let path = SkillPath::new(name).map_err(|why| ArchiveError::Path(shown(name), why))?;
+        Ok((name, path))
+    }
+
+    /// Takes a path, which is possible on every system and wasn't there before.
+    fn claim(&mut self, name: &str, path: &SkillPath, is_file: bool) -> Result<(), ArchiveError> {
+        if path.as_str().split('/').count() > self.limits.depth {
+            return Err(ArchiveError::Depth(shown(name), self.limits.depth));
+        }
+        if !path.is_root() && !path.as_str().split('/').all(is_portable) {
+            return Err(ArchiveError::Name(shown(name)));
+        }
+        if !self.paths.claim(path, is_file) {
+            return Err(ArchiveError::Duplicate(shown(name)));
+        }
+        Ok(())
+    }
+
     /// Counts the bytes of a file that was read.
     pub fn count(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
     }
+}
+
+/// A name for a message.
+fn shown(name: &str) -> String {
+    crate::text::clipped(name, 200, char::REPLACEMENT_CHARACTER)
 }
 
 /// The most bytes that so many bytes of an archive may become.
@@ -290,25 +352,29 @@ fn is_portable(name: &str) -> bool {
 /// Removes the folder that holds all files, if one does and the skill's document isn't beside it.
 #[must_use]
 pub fn without_top_folder(mut files: Vec<ArchiveFile>) -> Vec<ArchiveFile> {
-    let tops: HashSet<&str> = files
-        .iter()
-        .map(|file| {
-            file.path
-                .as_str()
-                .split_once('/')
-                .map_or("", |(top, _)| top)
-        })
-        .collect();
-    if tops.len() != 1 || tops.contains("") {
+    let Some(top) = top_folder(files.iter().map(|file| &file.path)) else {
         return files;
-    }
+    };
     for file in &mut files {
-        let below = file.path.as_str().split_once('/').map(|(_, below)| below);
-        if let Some(Ok(below)) = below.map(SkillPath::new) {
-            file.path = below;
-        }
+        file.path = below_top(&file.path, &top);
     }
     files
+}
+
+/// The one folder that holds all paths.
+pub fn top_folder<'a>(mut paths: impl Iterator<Item = &'a SkillPath>) -> Option<SkillPath> {
+    let top = |path: &'a SkillPath| Some(path.as_str().split_once('/')?.0);
+    let first = top(paths.next()?)?;
+    let is_of_all = paths.all(|path| top(path) == Some(first));
+    SkillPath::new(first).ok().filter(|_| is_of_all)
+}
+
+/// A path in the folder at the top, seen from there.
+pub fn below_top(path: &SkillPath, top: &SkillPath) -> SkillPath {
+    let rest = path.as_str().strip_prefix(top.as_str());
+    let rest = rest.and_then(|rest| rest.strip_prefix('/'));
+    rest.and_then(|rest| SkillPath::new(rest).ok())
+        .unwrap_or_else(|| path.clone())
 }
 
 #[cfg(test)]

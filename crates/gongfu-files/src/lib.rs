@@ -4,6 +4,7 @@
 //! reads no environment and no clock: both are passed in.
 
 pub mod disk;
+mod held_folder;
 mod home;
 mod layers;
 mod mount;
@@ -15,6 +16,7 @@ mod slug;
 pub mod transaction;
 mod workspace;
 
+pub use held_folder::HeldFolder;
 pub use home::Home;
 pub use layers::FileLayers;
 pub use mount::{Mount, MountError};

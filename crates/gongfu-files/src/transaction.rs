@@ -331,7 +331,7 @@ pub fn copy_tree(from: &Root, to: &Root) -> io::Result<()> {
 }
 
 /// Removes a folder, also where a program took the right to write from folders in it.
-fn remove_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(());
     };

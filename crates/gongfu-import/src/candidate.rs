@@ -137,7 +137,9 @@ impl Candidate {
     fn check(&self) -> Result<(), ImportError> {
         let name = &self.found.name;
         let mut paths = PathSet::default();
-        let (count, bytes) = self.size();
+        let (count, _) = self.size();
+        // Those that aren't installed are read, too.
+        let bytes = self.bytes();
         let limits = ArchiveLimits::SKILL;
         if count > limits.entries {
             let most = limits.entries;

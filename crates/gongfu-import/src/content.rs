@@ -95,6 +95,27 @@ impl Content {
         Self::new(listed.collect(), Vec::new(), Box::new(InMemory(files)))
     }
 
+    /// The same with places where other files of it are, too, and with entries that aren't taken.
+    #[must_use]
+    pub fn with_links(
+        mut self,
+        places: Vec<(SkillPath, SkillPath)>,
+        refused: Vec<(String, String)>,
+    ) -> Self {
+        for (place, target) in &places {
+            if let Some(file) = self.files.get(target) {
+                let file = ContentFile {
+                    is_link: true,
+                    ..*file
+                };
+                self.files.insert(place.clone(), file);
+            }
+        }
+        self.refused.extend(refused);
+        self.reader = Box::new(WithLinks(self.reader, places.into_iter().collect()));
+        self
+    }
+
     /// Reads files whole, in the order of their paths.
     ///
     /// # Errors
@@ -115,5 +136,15 @@ impl ReadFiles for InMemory {
             ))),
         };
         paths.iter().map(read).collect()
+    }
+}
+
+/// Reads files where links are, too.
+struct WithLinks(Box<dyn ReadFiles>, BTreeMap<SkillPath, SkillPath>);
+
+impl ReadFiles for WithLinks {
+    fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError> {
+        let real = paths.iter().map(|path| self.1.get(*path).unwrap_or(path));
+        self.0.read(&real.collect::<Vec<_>>())
     }
 }

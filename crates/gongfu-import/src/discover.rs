@@ -64,6 +64,8 @@ const CONVENTIONAL_DEPTH: usize = 3;
 const FULL_DEPTH: usize = 5;
 /// The longest document that is read to find a skill, in bytes.
 const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
+/// The most bytes of documents that are in memory at once.
+const MAX_READ: u64 = 32 * 1024 * 1024;
 /// The most skills of one source.
 const MAX_SKILLS: usize = 5_000;
 
@@ -218,15 +220,29 @@ impl Finder<'_> {
             let message = format!("the source has more than {MAX_SKILLS} skills");
             return Err(ImportError::too_large(message));
         }
-        let is_long = |path: &SkillPath| {
-            let file = self.content.files.get(path);
-            file.is_some_and(|file| file.size > MAX_DOCUMENT)
-        };
-        wanted.retain(|(_, _, path)| !is_long(path));
-        let paths: Vec<&SkillPath> = wanted.iter().map(|(_, _, path)| path).collect();
-        let documents = self.content.read(&paths)?;
-        for ((folder, document, _), bytes) in wanted.into_iter().zip(documents) {
-            self.add(folder, document, &bytes);
+        let sizes = |path: &SkillPath| self.content.files.get(path).map_or(0, |file| file.size);
+        let mut groups: Vec<Vec<(SkillPath, &'static str, SkillPath)>> = Vec::new();
+        let mut bytes = MAX_READ;
+        for one in wanted {
+            let size = sizes(&one.2);
+            if size > MAX_DOCUMENT {
+                continue;
+            }
+            bytes += size;
+            match groups.last_mut().filter(|_| bytes <= MAX_READ) {
+                Some(group) => group.push(one),
+                None => {
+                    bytes = size;
+                    groups.push(vec![one]);
+                }
+            }
+        }
+        for group in groups {
+            let paths: Vec<&SkillPath> = group.iter().map(|(_, _, path)| path).collect();
+            let documents = self.content.read(&paths)?;
+            for ((folder, document, _), bytes) in group.into_iter().zip(documents) {
+                self.add(folder, document, &bytes);
+            }
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ pub mod any;
 pub mod artifact;
 pub mod folder;
 pub mod git;
+mod links;
 pub mod npm;
 mod public_addresses;
 pub mod web;

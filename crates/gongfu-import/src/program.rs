@@ -2,10 +2,13 @@
 //!
 //! These are the person's own programs with the person's own settings, so that their credentials, proxies and
 //! registries count. Nothing that was fetched is ever started. Doesn't know what the programs do.
+//!
+//! A program ends when this process does, also when it is killed: a shell in its process group waits for the end of a
+//! pipe that only this process can write to.
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, Read, Write as _};
-use std::os::fd::AsFd;
+use std::io::{ErrorKind, PipeWriter, Read, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -13,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::error::{ImportCode, ImportError};
@@ -25,6 +29,18 @@ const LAST_LOOK: Duration = Duration::from_millis(2);
 const MAX_MESSAGES: usize = 16 * 1024;
 /// The bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
+
+/// Starts a program in place of a shell. Before, it leaves a process in the same group that ends all of the group,
+/// unless a line comes before the pipe ends. That one is no child of the program, which may wait for all of its own.
+const GUARDED: &str = r#"
+( { read -r _ || kill -s KILL 0; } <"$0" >/dev/null 2>&1 & )
+exec "$@"
+"#;
+/// The shell.
+const SHELL: &str = "/bin/sh";
+/// The exit statuses of a shell whose program isn't there, or can't be started.
+const NOT_FOUND: i32 = 127;
+const NOT_STARTED: i32 = 126;
 
 /// A callback that may stop a program.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut() -> Result<(), ImportError>;
@@ -70,14 +86,19 @@ impl Program<'_> {
     /// It isn't installed, takes too long, writes too much, asks on the terminal, or the watch stopped it. An exit
     /// status other than 0 is no error.
     pub(crate) fn run(mut self) -> Result<Output, ImportError> {
-        let mut child = self.start()?;
+        let (mut child, mut life) = self.start()?;
         let mut pipes = Pipes::new(&mut child, self.stdin.take());
         let followed = self.follow(&mut child, &mut pipes);
         if followed.is_err() {
             end(&mut child);
         }
         let status = followed?;
+        // What it left running on purpose, such as a cache of credentials, may stay.
+        let _ = life.write_all(b"\n");
         pipes.read(self.max_output, self.name)?;
+        if let Some(NOT_FOUND | NOT_STARTED) = status.code() {
+            return Err(self.missing(status.code() == Some(NOT_FOUND)));
+        }
         Ok(Output {
             status: status.code(),
             stdout: pipes.stdout,
@@ -89,9 +110,19 @@ impl Program<'_> {
         clippy::disallowed_methods,
         reason = "the one place that starts a program of the person who imports"
     )]
-    fn start(&self) -> Result<Child, ImportError> {
-        let mut command = Command::new(self.name);
-        command.args(&self.arguments).process_group(0);
+    fn start(&self) -> Result<(Child, PipeWriter), ImportError> {
+        let failed = |error: std::io::Error| {
+            let message = format!("`{}` can't be started: {error}", self.name);
+            ImportError::new(ImportCode::ProgramMissing, message, "try again")
+        };
+        let (end, life) = std::io::pipe().map_err(failed)?;
+        // The other end stays with this process alone.
+        fcntl_setfd(&end, FdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let mut command = Command::new(SHELL);
+        command.args(["-c", GUARDED]);
+        command.arg(format!("/dev/fd/{}", end.as_raw_fd()));
+        command.arg(self.name).args(&self.arguments);
+        command.process_group(0);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if self.stdin.is_some() {
             Stdio::piped()
@@ -107,16 +138,20 @@ impl Program<'_> {
                 None => command.env_remove(name),
             };
         }
-        command.spawn().map_err(|error| {
-            let name = self.name;
-            let message = if error.kind() == ErrorKind::NotFound {
-                format!("`{name}` isn't installed")
-            } else {
-                format!("`{name}` can't be started: {error}")
-            };
-            let hint = format!("install `{name}` so that it is on the PATH");
-            ImportError::new(ImportCode::ProgramMissing, message, hint)
-        })
+        let child = command.spawn().map_err(failed)?;
+        Ok((child, life))
+    }
+
+    /// The error of a program that the shell couldn't start.
+    fn missing(&self, is_not_found: bool) -> ImportError {
+        let name = self.name;
+        let message = if is_not_found {
+            format!("`{name}` isn't installed")
+        } else {
+            format!("`{name}` can't be started")
+        };
+        let hint = format!("install `{name}` so that it is on the PATH");
+        ImportError::new(ImportCode::ProgramMissing, message, hint)
     }
 
     /// Feeds and reads a program until it has ended.

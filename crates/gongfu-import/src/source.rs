@@ -83,7 +83,10 @@ impl Source {
         } else if address.contains(':') {
             Self::Git(GitSource::other(git_address(address)?))
         } else {
-            return Err(invalid(format!("`{text}` is not a source of skills")));
+            return Err(invalid(format!(
+                "`{}` is not a source of skills",
+                shown(text)
+            )));
         };
         match (source, fragment) {
             (Self::Git(source), Some(fragment)) => source.with(fragment).map(Self::Git),
@@ -160,7 +163,7 @@ fn npm(package: &str) -> Result<Source, ImportError> {
     };
     let is_version = version.is_none_or(|version| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+^~".contains(&byte);
-        !version.is_empty() && !version.starts_with('-') && version.bytes().all(is_plain)
+        !version.is_empty() && !version.starts_with(['-', '.']) && version.bytes().all(is_plain)
     });
     if !is_name || !is_version {
         let message = format!("`{package}` is not a package of npm");
@@ -175,7 +178,8 @@ fn web(text: &str) -> Result<Option<Url>, ImportError> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return Ok(None);
     }
-    let url = Url::parse(text).map_err(|why| invalid(format!("`{text}` is not a URL: {why}")))?;
+    let url = Url::parse(text);
+    let url = url.map_err(|why| invalid(format!("`{}` is not a URL: {why}", shown(text))))?;
     check_address(&url)?;
     Ok(Some(url))
 }
@@ -190,10 +194,19 @@ fn check_address(url: &Url) -> Result<(), ImportError> {
     }
     if url.scheme() == "http" && !is_loopback(url) {
         let hint = "use https, or ssh";
-        let message = format!("{url} isn't encrypted: others on the way could change the skills");
+        let place = shown(url.as_str());
+        let message = format!("{place} isn't encrypted: others on the way could change the skills");
         return Err(ImportError::new(ImportCode::SourceInvalid, message, hint));
     }
     Ok(())
+}
+
+/// A source for messages: without the query of an address, which may be a secret such as a signature.
+pub fn shown(source: &str) -> &str {
+    match source.split_once('?') {
+        Some((address, _)) if address.contains(':') => address,
+        _ => source,
+    }
 }
 
 /// Returns true if an address is of this machine.
@@ -217,7 +230,7 @@ fn git_address(text: &str) -> Result<String, ImportError> {
     }
     if let Some((scheme, _)) = text.split_once("://") {
         let Ok(url) = Url::parse(text) else {
-            return refused(&format!("`{text}` is not a URL"));
+            return refused(&format!("`{}` is not a URL", shown(text)));
         };
         check_address(&url)?;
         let host = url.host_str().unwrap_or_default();
@@ -227,12 +240,18 @@ fn git_address(text: &str) -> Result<String, ImportError> {
             _ => false,
         };
         if !is_known {
-            return refused(&format!("`{text}` has a transport that isn't used"));
+            return refused(&format!(
+                "`{}` has a transport that isn't used",
+                shown(text)
+            ));
         }
         return Ok(text.to_owned());
     }
     let Some((host, path)) = text.split_once(':') else {
-        return refused(&format!("`{text}` is not the address of a repository"));
+        return refused(&format!(
+            "`{}` is not the address of a repository",
+            shown(text)
+        ));
     };
     let name = host.rsplit_once('@').map_or(host, |(_, name)| name);
     if !host.contains('@')
@@ -240,7 +259,10 @@ fn git_address(text: &str) -> Result<String, ImportError> {
         || name.starts_with('-')
         || path.starts_with('-')
     {
-        return refused(&format!("`{text}` is not the address of a repository"));
+        return refused(&format!(
+            "`{}` is not the address of a repository",
+            shown(text)
+        ));
     }
     Ok(text.to_owned())
 }

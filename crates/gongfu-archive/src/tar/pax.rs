@@ -9,6 +9,8 @@ use gongfu_core::archive::ArchiveError;
 pub(super) struct PaxRecords {
     /// The path of the entry.
     pub(super) path: Option<Vec<u8>>,
+    /// The path that the entry leads to, if it is a link.
+    pub(super) link: Option<Vec<u8>>,
     /// The length of the entry.
     pub(super) size: Option<u64>,
     /// True if the entry leaves out parts of a file.
@@ -32,6 +34,7 @@ impl PaxRecords {
             let value = value.strip_prefix(b"=").unwrap_or_default();
             let is_again = match key {
                 b"path" => records.path.replace(value.to_vec()).is_some(),
+                b"linkpath" => records.link.replace(value.to_vec()).is_some(),
                 b"size" => {
                     let size = std::str::from_utf8(value).ok();
                     let size = size.and_then(|size| size.parse().ok());

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use gongfu_core::archive::{ArchiveError, ArchiveFile};
+use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits, ArchiveLink};
 use gongfu_core::skill::SkillPath;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -109,6 +109,14 @@ fn attacks_are_refused() {
         .unwrap();
     let links = links.finish().unwrap().into_inner();
     assert_eq!(kind(read(&links)), "Kind");
+    // Where links are judged by their targets, they come with them.
+    let found = crate::read(&links, ArchiveLimits::COLLECTION).unwrap();
+    let link = ArchiveLink {
+        path: SkillPath::new("link").unwrap(),
+        target: b"/etc/passwd".to_vec(),
+        is_hard: false,
+    };
+    assert_eq!(found.unwrap().links, [link]);
 }
 
 #[test]

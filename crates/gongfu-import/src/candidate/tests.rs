@@ -8,6 +8,7 @@ use gongfu_files::disk::Root;
 use super::{Candidate, Choice, folder_name, stage};
 use crate::content::{Content, ContentFile};
 use crate::discover::{Search, discover};
+use crate::error::ImportCode;
 
 fn content(files: &[(&str, &str, u32)]) -> Content {
     let file = |(path, text, mode): &(&str, &str, u32)| {
@@ -93,6 +94,15 @@ fn a_skill_with_what_none_may_have_is_refused() {
         .push(("a/link".to_owned(), "it leads out".to_owned()));
     let error = Candidate::of(&linked, skill, Choice::Usual).unwrap_err();
     assert!(error.message.contains("`a/link`: it leads out"), "{error}");
+    let mut left_out = content(&[
+        ("a/SKILL.md", DOCUMENT, ContentFile::PLAIN),
+        ("a/__pycache__/x", "", ContentFile::PLAIN),
+    ]);
+    let large = SkillPath::new("a/__pycache__/x").unwrap();
+    left_out.files.get_mut(&large).unwrap().size = 65 * 1024 * 1024;
+    let skill = found(&mut left_out);
+    let error = Candidate::of(&left_out, skill, Choice::Usual).unwrap_err();
+    assert_eq!(error.code, ImportCode::SourceTooLarge, "it would be read");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use gongfu_core::skill::SkillPath;
 
 use super::{Discovery, Search, discover};
-use crate::content::{Content, ContentFile};
+use crate::content::{Content, ContentFile, ReadFiles};
+use crate::error::ImportError;
 
 fn content(files: &[(&str, &str)]) -> Content {
     let file = |(path, text): &(&str, &str)| {
@@ -150,4 +151,31 @@ fn a_document_without_fields_is_found_and_says_so() {
         .collect();
     assert_eq!(seen, [("a", false, false), ("b", true, true)]);
     assert_eq!(discovery.skills[1].document_path(), "b/skill.md");
+}
+
+/// A reader of many long documents, which may not be asked for all of them at once.
+struct InGroups;
+
+impl ReadFiles for InGroups {
+    fn read(&mut self, paths: &[&SkillPath]) -> Result<Vec<Vec<u8>>, ImportError> {
+        assert!(
+            paths.len() <= 8,
+            "{} documents of 4 MiB at once",
+            paths.len()
+        );
+        let document = |path: &&SkillPath| skill(path.parent().file_name()).into_bytes();
+        Ok(paths.iter().map(document).collect())
+    }
+}
+
+#[test]
+fn long_documents_are_not_read_at_once() {
+    let file = |at: usize| {
+        let path = SkillPath::new(&format!("skills/s{at:02}/SKILL.md")).unwrap();
+        (path, ContentFile::new(4 * 1024 * 1024, false))
+    };
+    let files = (0..20).map(file).collect();
+    let mut content = Content::new(files, Vec::new(), Box::new(InGroups));
+    let discovery = discover(&mut content, Search::default()).unwrap();
+    assert_eq!(discovery.skills.len(), 20);
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gongfu_core::archive::ArchiveLimits;
 use gongfu_core::skill::{Digest, SKILL_FILE, SkillPath};
 use gongfu_files::disk::{EntryKind, Root, kind_outside, reason};
 use ureq::tls::TlsConfig;
 
+use super::artifact::Files;
 use super::git::{Git, GitSettings};
-use super::web::{MAX_ARTIFACT, Web};
+use super::web::{MAX_ARTIFACT, Web, shown};
 use super::{artifact, folder, npm, well_known};
 use crate::candidate::Choice;
 use crate::content::Content;
@@ -16,7 +18,7 @@ use crate::discover::{Discovery, FoundSkill, Search, discover};
 use crate::error::{ImportCode, ImportError};
 use crate::lock::own::SourceKind;
 use crate::origin::{NpxOrigin, Origin, WellKnownSkill};
-use crate::source::{GitSource, Source, WebSource};
+use crate::source::{self, GitSource, Source, WebSource};
 
 /// The folder of skills in packages that are built.
 const BUILT: &str = "dist/skills";
@@ -118,7 +120,7 @@ impl Fetcher<'_> {
         if !site.is_file
             && let Some(index) = well_known::discover(&web, &site.url)?
         {
-            return indexed(site, &web, index, names);
+            return indexed(site, &web, index, names, ArchiveLimits::COLLECTION);
         }
         let page = web.fetch(&site.url, MAX_ARTIFACT, web.deadline())?;
         let origin = Origin {
@@ -127,7 +129,7 @@ impl Fetcher<'_> {
         };
         found(
             origin,
-            artifact::read(page.bytes, site.url.as_str())?,
+            artifact::read(page.bytes, &shown(&site.url))?,
             search,
         )
     }
@@ -183,7 +185,7 @@ fn with_skills(
     discovery: Discovery,
 ) -> Result<Delivery, ImportError> {
     if discovery.skills.is_empty() && discovery.others.is_empty() {
-        let message = format!("{} has no skill", origin.source);
+        let message = format!("{} has no skill", source::shown(&origin.source));
         let hint = "a skill is a folder with a SKILL.md";
         return Err(ImportError::new(
             ImportCode::SkillNotInSource,
@@ -200,20 +202,51 @@ fn with_skills(
     })
 }
 
+/// The files and bytes that the skills of one index may still have: they are in memory together.
+struct Allowance {
+    files: usize,
+    bytes: u64,
+}
+
+impl Allowance {
+    fn of(limits: ArchiveLimits) -> Self {
+        Self {
+            files: limits.entries,
+            bytes: limits.total,
+        }
+    }
+
+    fn take(&mut self, files: &Files) -> Result<(), ImportError> {
+        let bytes = files.values().map(|(bytes, _)| bytes.len() as u64).sum();
+        let left = (self.files.checked_sub(files.len())).zip(self.bytes.checked_sub(bytes));
+        let Some((files, bytes)) = left else {
+            let message = "the skills of the index are too many, or too long, to be added at once";
+            let hint = "nothing was installed; choose some of the skills with --skill NAME";
+            return Err(ImportError::new(ImportCode::SourceTooLarge, message, hint));
+        };
+        (self.files, self.bytes) = (files, bytes);
+        Ok(())
+    }
+}
+
 /// Fetches skills of an index, each into a folder of its own name.
 fn indexed(
     site: &WebSource,
     web: &Web,
     index: well_known::SkillIndex,
     names: &[String],
+    limits: ArchiveLimits,
 ) -> Result<Delivery, ImportError> {
     let asked: Vec<String> = index.asked.iter().cloned().collect();
     let names = if names.is_empty() { &asked } else { names };
     let mut files = BTreeMap::new();
     let mut known = BTreeMap::new();
     let mut skills = Vec::new();
+    let deadline = web.deadline();
+    let mut left = Allowance::of(limits);
     for entry in index.choose(names)? {
-        let own = entry.fetch(web)?;
+        let own = entry.fetch(web, deadline)?;
+        left.take(&own)?;
         let digest = entry.npx_digest(&own).to_string();
         let skill = WellKnownSkill {
             url: entry.url.to_string(),
@@ -278,3 +311,6 @@ fn read_file(path: &Path) -> Result<Vec<u8>, ImportError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use gongfu_archive::read as read_archive;
-use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits, without_top_folder};
+use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits, below_top, top_folder};
 use gongfu_core::skill::{SKILL_FILE, SkillPath};
 
+use super::links::{Link, Linked, follow};
 use crate::content::{Content, ContentFile};
 use crate::error::{ImportCode, ImportError};
 
@@ -22,8 +23,9 @@ const MACOS_FOLDER: &str = "__MACOSX/";
 /// # Errors
 /// It is neither, or an archive that isn't taken.
 pub fn read(bytes: Vec<u8>, name: &str) -> Result<Content, ImportError> {
-    if let Some(files) = archive(&bytes, ArchiveLimits::COLLECTION, name)? {
-        return Ok(Content::in_memory(files));
+    if let Some((files, linked)) = unpacked(&bytes, ArchiveLimits::COLLECTION, name)? {
+        drop(bytes);
+        return Ok(Content::in_memory(files).with_links(linked.files, linked.refused));
     }
     if is_document(&bytes) {
         return Ok(Content::in_memory(document(bytes)?));
@@ -34,7 +36,7 @@ pub fn read(bytes: Vec<u8>, name: &str) -> Result<Content, ImportError> {
     Err(ImportError::new(ImportCode::SourceInvalid, message, hint))
 }
 
-/// The files of an archive without the folder around them; `None` for what is no archive.
+/// The files of the archive of one skill, without the folder around them; `None` for what is no archive.
 ///
 /// # Errors
 /// The archive isn't taken.
@@ -43,7 +45,35 @@ pub(super) fn archive(
     limits: ArchiveLimits,
     name: &str,
 ) -> Result<Option<Files>, ImportError> {
-    let files = read_archive(bytes, limits).map_err(|error| {
+    let Some((mut files, linked)) = unpacked(bytes, limits, name)? else {
+        return Ok(None);
+    };
+    if let Some((path, why)) = linked.refused.first() {
+        let message = format!("{name} has `{path}`: {why}");
+        return Err(ImportError::refused(message));
+    }
+    let mut total: u64 = files.values().map(|(bytes, _)| bytes.len() as u64).sum();
+    for (place, target) in linked.files {
+        let Some(file) = files.get(&target).cloned() else {
+            continue;
+        };
+        total = total.saturating_add(file.0.len() as u64);
+        if total > limits.total || files.len() >= limits.entries {
+            let message = format!("the links of {name} stand for too many files, or too long ones");
+            return Err(ImportError::too_large(message));
+        }
+        files.insert(place, file);
+    }
+    Ok(Some(files))
+}
+
+/// The files of an archive and what its links stand for, without the folder around them.
+fn unpacked(
+    bytes: &[u8],
+    limits: ArchiveLimits,
+    name: &str,
+) -> Result<Option<(Files, Linked)>, ImportError> {
+    let archive = read_archive(bytes, limits).map_err(|error| {
         let message = format!("{name}: {error}");
         match error {
             ArchiveError::Entries(_) | ArchiveError::FileLength(..) | ArchiveError::Total(_) => {
@@ -52,12 +82,38 @@ pub(super) fn archive(
             _ => ImportError::refused(message),
         }
     })?;
-    let Some(mut files) = files else {
+    let Some(mut archive) = archive else {
         return Ok(None);
     };
-    files.retain(|file| !file.path.as_str().starts_with(MACOS_FOLDER));
-    let files = without_top_folder(files).into_iter();
-    Ok(Some(files.map(with_mode).collect()))
+    let is_of_macos = |path: &SkillPath| path.as_str().starts_with(MACOS_FOLDER);
+    archive.files.retain(|file| !is_of_macos(&file.path));
+    archive.links.retain(|link| !is_of_macos(&link.path));
+    let files: Files = archive.files.into_iter().map(with_mode).collect();
+    let links = archive.links.into_iter().map(|link| match link.is_hard {
+        true => Link {
+            from: SkillPath::root(),
+            ..Link::new(link.path, link.target)
+        },
+        false => Link::new(link.path, link.target),
+    });
+    let links: Vec<Link> = links.collect();
+    let mut linked = follow(&links, &files)?;
+    let paths = files.keys().chain(links.iter().map(|link| &link.path));
+    let Some(top) = top_folder(paths) else {
+        return Ok(Some((files, linked)));
+    };
+    let below = |path: &SkillPath| below_top(path, &top);
+    for (place, target) in &mut linked.files {
+        (*place, *target) = (below(place), below(target));
+    }
+    for (path, _) in &mut linked.refused {
+        if let Ok(whole) = SkillPath::new(path) {
+            *path = below(&whole).to_string();
+        }
+    }
+    let files = files.into_iter();
+    let files = files.map(|(path, file)| (below(&path), file)).collect();
+    Ok(Some((files, linked)))
 }
 
 /// The files of a skill that has only its document.

@@ -17,7 +17,7 @@ use url::Url;
 use crate::content::{Content, ReadFiles};
 use crate::error::{ImportCode, ImportError};
 use crate::program::{Output, Program};
-use crate::source::{GitSource, is_loopback};
+use crate::source::{GitSource, is_loopback, shown};
 
 /// The time that a fetch may take.
 const TIMEOUT: Duration = Duration::from_mins(10);
@@ -26,9 +26,9 @@ const LOCAL_TIMEOUT: Duration = Duration::from_mins(2);
 /// The most bytes of a repository, packed.
 const MAX_REPOSITORY: u64 = 512 * 1024 * 1024;
 /// The most bytes of a list of refs, or of files.
-const MAX_LIST: u64 = 128 * 1024 * 1024;
-/// The most bytes of files that are read at once.
-const MAX_READ: u64 = 1024 * 1024 * 1024;
+const MAX_LIST: u64 = 48 * 1024 * 1024;
+/// The most bytes of files that are read at once: the documents of a group of skills, or the files of one.
+const MAX_READ: u64 = 96 * 1024 * 1024;
 /// The name that what was fetched has in the bare repository.
 const FETCHED: &str = "refs/gongfu/fetched";
 
@@ -108,8 +108,8 @@ impl Git {
         let found = wanted.iter().find(|name| refs.contains_key(name.as_str()));
         let Some(name) = found else {
             let message = match &source.reference {
-                Some(name) => format!("{} has no branch or tag `{name}`", source.url),
-                None => format!("{} has no commit yet", source.url),
+                Some(name) => format!("{} has no branch or tag `{name}`", shown(&source.url)),
+                None => format!("{} has no commit yet", shown(&source.url)),
             };
             let hint = "check the name: `git ls-remote` lists the branches and tags";
             return Err(ImportError::new(
@@ -232,7 +232,8 @@ impl Git {
         ]);
         let output = self.call(Some(folder), arguments, source, None);
         let output = output.map_err(|_| {
-            let message = format!("{} didn't send the commit {}", source.url, remote.commit);
+            let place = shown(&source.url);
+            let message = format!("{place} didn't send the commit {}", remote.commit);
             ImportError::unreachable(
                 message,
                 "check the commit; one that no branch has can't be fetched",
@@ -240,7 +241,8 @@ impl Git {
         })?;
         let commit = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         if remote.reference.is_none() && commit != remote.commit || !is_commit(&commit) {
-            let message = format!("{} sent another commit than was asked for", source.url);
+            let place = shown(&source.url);
+            let message = format!("{place} sent another commit than was asked for");
             return Err(ImportError::refused(message));
         }
         Ok(commit)
@@ -285,6 +287,15 @@ impl Git {
             "gc.auto=0",
             "-c",
             "maintenance.auto=false",
+            // What comes stays packed, so that its size is seen, and long files needn't fit into memory.
+            "-c",
+            "fetch.unpackLimit=1",
+            "-c",
+            "transfer.unpackLimit=1",
+            "-c",
+            "core.bigFileThreshold=32m",
+            "-c",
+            "pack.threads=2",
             "-c",
             "http.followRedirects=false",
             "-c",
@@ -397,7 +408,8 @@ fn check_size(objects: &Root, url: &str) -> Result<(), ImportError> {
     if bytes > MAX_REPOSITORY {
         let limit = MAX_REPOSITORY / 1024 / 1024;
         return Err(ImportError::too_large(format!(
-            "{url} is larger than {limit} MiB"
+            "{} is larger than {limit} MiB",
+            shown(url)
         )));
     }
     Ok(())
@@ -418,7 +430,10 @@ fn failed(source: &GitSource, messages: &str) -> ImportError {
         })
         .unwrap_or("it ended without a reason");
     let line = line.trim_start_matches("fatal:").trim();
-    let message = format!("{} can't be fetched: {line}", source.url);
+    let place = shown(&source.url);
+    // git repeats the address.
+    let line = line.replace(&source.url, place);
+    let message = format!("{place} can't be fetched: {line}");
     let lower = messages.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let hint = if has(&[

@@ -204,6 +204,7 @@ impl Web {
 
     fn failed(&self, url: &Url, max: u64, error: &Error) -> ImportError {
         let place = shown(url);
+        let why = error.to_string().replace(url.as_str(), &place);
         match error {
             Error::Timeout(_) => self.late(url),
             Error::BodyExceedsLimit(_) => {
@@ -217,11 +218,11 @@ impl Web {
                 ImportError::unreachable(message, "check the URL and your connection")
             }
             Error::Http(_) | Error::BadUri(_) => {
-                let message = format!("{place} can't be asked for: {error}");
+                let message = format!("{place} can't be asked for: {why}");
                 ImportError::new(ImportCode::SourceInvalid, message, "check the URL")
             }
-            error => {
-                let message = format!("{place} can't be fetched: {error}");
+            _ => {
+                let message = format!("{place} can't be fetched: {why}");
                 ImportError::unreachable(message, "check the URL and your connection")
             }
         }

@@ -183,13 +183,14 @@ impl IndexEntry {
     /// Fetches the files of the skill.
     ///
     /// # Errors
-    /// One can't be fetched, is too long, has another digest than the index says, or isn't taken.
-    pub fn fetch(&self, web: &Web) -> Result<Files, ImportError> {
-        let deadline = web.deadline();
+    /// One can't be fetched until `deadline`, is too long, has another digest than the index says, or isn't taken.
+    pub fn fetch(&self, web: &Web, deadline: Instant) -> Result<Files, ImportError> {
         match &self.kind {
-            EntryKind::Document(digest) => artifact::document(self.artifact(web, *digest)?),
+            EntryKind::Document(digest) => {
+                artifact::document(self.artifact(web, *digest, deadline)?)
+            }
             EntryKind::Archive(digest) => {
-                let bytes = self.artifact(web, *digest)?;
+                let bytes = self.artifact(web, *digest, deadline)?;
                 let place = shown(&self.url);
                 let files = artifact::archive(&bytes, ArchiveLimits::SKILL, &place)?;
                 let files = files.ok_or_else(|| {
@@ -206,8 +207,13 @@ impl IndexEntry {
     }
 
     /// Fetches an artifact, and checks its digest.
-    fn artifact(&self, web: &Web, digest: Digest) -> Result<Vec<u8>, ImportError> {
-        let page = web.fetch(&self.url, MAX_ARTIFACT, web.deadline())?;
+    fn artifact(
+        &self,
+        web: &Web,
+        digest: Digest,
+        deadline: Instant,
+    ) -> Result<Vec<u8>, ImportError> {
+        let page = web.fetch(&self.url, MAX_ARTIFACT, deadline)?;
         let found = Digest::of(&page.bytes);
         if found != digest {
             return Err(ImportError::refused(format!(

@@ -6,10 +6,13 @@
 )]
 
 use std::ffi::OsString;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{MAX_MESSAGES, Output, Program};
+use rustix::process::{Signal, kill_process};
+
+use super::{MAX_MESSAGES, Output, Program, group};
 use crate::error::{ImportCode, ImportError};
 
 fn shell<'a>(script: &str) -> Program<'a> {
@@ -155,4 +158,40 @@ fn a_watch_stops_a_program_and_its_descendants() {
         assert_eq!(program.run().unwrap_err().message, "the folder grew");
         assert_eq!(reader.join().unwrap(), "");
     });
+}
+
+const FOLDER: &str = "GONGFU_TEST_FOLDER";
+
+/// The process that the next test kills; nothing without that one.
+#[test]
+fn a_process_with_a_program() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let program = Program {
+            folder: Some(folder.as_ref()),
+            ..shell("(sleep 60; echo late) > pipe & wait")
+        };
+        drop(program.run());
+    }
+}
+
+#[test]
+fn a_program_ends_with_the_process_that_started_it() {
+    for signal in [Signal::KILL, Signal::TERM, Signal::INT] {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Program {
+            folder: Some(folder.path()),
+            ..shell("mkfifo pipe")
+        };
+        assert_eq!(made.run().unwrap().status, Some(0));
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "program::tests::a_process_with_a_program"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pipe = std::fs::File::open(folder.path().join("pipe")).unwrap();
+        kill_process(group(&process).unwrap(), signal).unwrap();
+        process.wait().unwrap();
+        assert_eq!(std::io::read_to_string(pipe).unwrap(), "");
+    }
 }

@@ -138,7 +138,8 @@ pub(super) fn of_url(url: &Url, text: &str) -> Result<Source, ImportError> {
         return Ok(Source::Git(GitSource::other(address.into())));
     }
     if is_forge {
-        return Err(invalid(format!("{url} is not a page of a repository")));
+        let page = super::shown(url.as_str());
+        return Err(invalid(format!("{page} is not a page of a repository")));
     }
     Ok(site(false))
 }

@@ -239,3 +239,13 @@ fn lists_and_objects_that_lie_are_refused() {
     let two = tree::objects(b"01 blob 1\nx\n02 blob 0\n\n", 2);
     assert_eq!(two, Some(vec![b"x".to_vec(), Vec::new()]));
 }
+
+#[test]
+fn the_target_of_a_long_link_is_not_read() {
+    let list = b"120000 blob 01 5000000000\ta/link\0";
+    let tree = tree::read(list, &mut |ids| {
+        assert!(ids.is_empty(), "{ids:?} would be read");
+        Ok(Vec::new())
+    });
+    assert_eq!(tree.unwrap().refused[0].0, "a/link");
+}

@@ -6,15 +6,14 @@ use gongfu_core::skill::SkillPath;
 
 use crate::content::ContentFile;
 use crate::error::ImportError;
+use crate::fetch::links::{Link, follow};
 
 /// The most entries of a repository.
 const MAX_ENTRIES: usize = 300_000;
+/// The longest target of a link, in bytes.
+const MAX_TARGET: u64 = 4_096;
 /// The most links of a repository.
 const MAX_LINKS: usize = 20_000;
-/// The most files that the links of a repository stand for.
-const MAX_LINKED: usize = 20_000;
-/// The most links that lead to one another.
-const MAX_HOPS: usize = 16;
 
 /// Reads objects by their ids.
 pub(super) type ReadObjects<'a> = &'a mut dyn FnMut(&[String]) -> Result<Vec<Vec<u8>>, ImportError>;
@@ -68,6 +67,10 @@ pub(super) fn read(list: &[u8], objects: ReadObjects<'_>) -> Result<Tree, Import
             "040000" => {
                 tree.trees.insert(path, entry.id.to_owned());
             }
+            "120000" if entry.size > MAX_TARGET => {
+                let why = format!("it is a link whose target is longer than {MAX_TARGET} bytes");
+                tree.refused.push((path.to_string(), why));
+            }
             "120000" => links.push((path, entry.id.to_owned())),
             // A submodule is an empty folder in a clone, too.
             "160000" => {}
@@ -81,7 +84,7 @@ pub(super) fn read(list: &[u8], objects: ReadObjects<'_>) -> Result<Tree, Import
         let message = format!("the repository has more than {MAX_LINKS} links");
         return Err(ImportError::too_large(message));
     }
-    follow(&mut tree, &links, objects)?;
+    place(&mut tree, links, objects)?;
     Ok(tree)
 }
 
@@ -109,91 +112,31 @@ impl<'a> Entry<'a> {
 }
 
 /// Puts what links lead to in their places.
-fn follow(
+fn place(
     tree: &mut Tree,
-    links: &[(SkillPath, String)],
+    links: Vec<(SkillPath, String)>,
     objects: ReadObjects<'_>,
 ) -> Result<(), ImportError> {
     let ids: Vec<String> = links.iter().map(|(_, id)| id.clone()).collect();
-    let targets = objects(&ids)?;
-    let by_path: BTreeMap<&SkillPath, &Vec<u8>> =
-        links.iter().map(|(path, _)| path).zip(&targets).collect();
-    let mut added: Vec<(SkillPath, SkillPath)> = Vec::new();
-    for (link, _) in links {
-        match target(link, &by_path) {
-            Err(why) => tree.refused.push((link.to_string(), why.to_owned())),
-            Ok(target) if tree.files.contains_key(&target) => added.push((link.clone(), target)),
-            Ok(target) if tree.trees.contains_key(&target) => {
-                if link.is_within(&target) {
-                    let why = "it is a link to a folder around it".to_owned();
-                    tree.refused.push((link.to_string(), why));
-                    continue;
-                }
-                let below = tree.files.range(target.clone()..);
-                let below = below.filter(|(path, _)| path.is_within(&target));
-                for (path, _) in below.take(MAX_LINKED) {
-                    let rest = path
-                        .as_str()
-                        .get(target.as_str().len()..)
-                        .unwrap_or_default();
-                    let place = link.join(rest.trim_start_matches('/'));
-                    added.extend(place.map(|place| (place, path.clone())));
-                }
-            }
-            // A link that leads nowhere is left out, as by other installers.
-            Ok(_) => {}
-        }
-        if added.len() > MAX_LINKED {
-            let message = format!("links of the repository stand for more than {MAX_LINKED} files");
-            return Err(ImportError::too_large(message));
-        }
-    }
-    for (place, target) in added {
+    let targets = objects(&ids)?.into_iter();
+    let links = links.into_iter().zip(targets);
+    let links: Vec<Link> = links
+        .map(|((path, _), target)| Link::new(path, target))
+        .collect();
+    let linked = follow(&links, &tree.files)?;
+    tree.refused.extend(linked.refused);
+    for (place, target) in linked.files {
         if let (Some(file), Some(id)) = (tree.files.get(&target), tree.ids.get(&target)) {
             let file = ContentFile {
                 is_link: true,
                 ..*file
             };
             let id = id.clone();
-            tree.files.entry(place.clone()).or_insert(file);
-            tree.ids.entry(place).or_insert(id);
+            tree.files.insert(place.clone(), file);
+            tree.ids.insert(place, id);
         }
     }
     Ok(())
-}
-
-/// The path that a link leads to, other links on the way followed.
-fn target(
-    link: &SkillPath,
-    links: &BTreeMap<&SkillPath, &Vec<u8>>,
-) -> Result<SkillPath, &'static str> {
-    let mut here = link.clone();
-    for _ in 0..MAX_HOPS {
-        let Some(text) = links.get(&here) else {
-            return Ok(here);
-        };
-        let text =
-            std::str::from_utf8(text).map_err(|_| "it is a link to a name that isn't UTF-8")?;
-        if text.starts_with('/') {
-            return Err("it is a link that leads outside the repository");
-        }
-        let mut path: Vec<&str> = Vec::new();
-        let parent = here.parent();
-        path.extend(parent.as_str().split('/').filter(|name| !name.is_empty()));
-        for name in text.split('/') {
-            match name {
-                "" | "." => {}
-                ".." if path.is_empty() => {
-                    return Err("it is a link that leads outside the repository");
-                }
-                ".." => drop(path.pop()),
-                name => path.push(name),
-            }
-        }
-        let joined = SkillPath::new(&path.join("/"));
-        here = joined.map_err(|_| "it is a link to a name that can't be a path")?;
-    }
-    Err("it is a link in a circle")
 }
 
 /// The objects that `git cat-file --batch` prints: `ID TYPE SIZE\nCONTENT\n` for each. `None` where one is missing.

@@ -54,7 +54,7 @@ fn fetched(server: &TestServer) -> Result<Files, ImportError> {
     let url = server.url("/");
     let web = client(&url);
     let index = discover(&web, &url)?.unwrap();
-    index.entries[0].fetch(&web)
+    index.entries[0].fetch(&web, web.deadline())
 }
 
 fn shown(files: &Files) -> Vec<(&str, &[u8], u32)> {

@@ -11,7 +11,7 @@ use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::Delivery;
 use gongfu_import::place::{Changes, place};
-use gongfu_import::source::{Source, is_ref};
+use gongfu_import::source::{Source, is_ref, shown};
 
 use super::import::{Importer, clients, failure, scope};
 use crate::cli::AddArguments;
@@ -140,7 +140,7 @@ fn chosen(
             skill.name.to_lowercase() == lower || skill.folder.as_str() == name
         };
         let Some(skill) = skills.iter().find(is_meant) else {
-            let message = format!("{} has no skill `{name}`", delivery.origin.source);
+            let message = format!("{} has no skill `{name}`", shown(&delivery.origin.source));
             let known: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
             let hint = format!(
                 "it has: {}",

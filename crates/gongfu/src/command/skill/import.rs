@@ -1,13 +1,12 @@
 //! The parts that the commands about imported skills share: their place, and a source that is fetched and staged.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use gongfu_files::Home;
 use gongfu_files::disk::Root;
+use gongfu_files::{HeldFolder, Home};
 use gongfu_import::agents::{AGENTS, Machine};
 use gongfu_import::cache::Cache;
 use gongfu_import::candidate::{Candidate, StagedSkill, stage};
@@ -102,7 +101,7 @@ pub(super) struct Importer<'a> {
 /// A source that was fetched, with the folder that has its files.
 pub(super) struct Download {
     pub(super) delivery: Delivery,
-    temporary: Temporary,
+    temporary: HeldFolder,
     /// The number of times that skills of it were staged.
     stages: usize,
 }
@@ -137,9 +136,9 @@ impl<'a> Importer<'a> {
         names: &[String],
         full_depth: bool,
     ) -> Result<Download, ImportError> {
-        let temporary = Temporary::new(self.home).map_err(|error| unwritable(&error))?;
-        let fetched = temporary.root.dir().create_dir("fetched");
-        let folder = temporary.root.path().join("fetched");
+        let temporary = temporary(self.home)?;
+        let fetched = temporary.root().dir().create_dir("fetched");
+        let folder = temporary.root().path().join("fetched");
         let folder = fetched.and_then(|()| Root::open(&folder));
         let fetcher = Fetcher {
             git: self.git,
@@ -162,7 +161,7 @@ impl<'a> Importer<'a> {
         staged: &[StagedSkill],
     ) -> Result<(), ImportError> {
         let cache = Cache::open(self.home);
-        let put = cache.and_then(|cache| cache.put(staged, &download.temporary.root));
+        let put = cache.and_then(|cache| cache.put(staged, download.temporary.root()));
         put.map_err(|error| unwritable(&error))
     }
 }
@@ -176,7 +175,7 @@ impl Download {
         let candidates = candidates(&self.delivery, chosen)?;
         self.stages += 1;
         let name = format!("staged-{}", self.stages);
-        let root = &self.temporary.root;
+        let root = self.temporary.root();
         let into = root.dir().create_dir(&name);
         let into = into.and_then(|()| Root::open(&root.path().join(&name)));
         let into = into.map_err(|error| unwritable(&error))?;
@@ -238,27 +237,13 @@ fn findings(skill: &StagedSkill) -> Vec<String> {
 }
 
 /// A folder of gongfu's home that ends with the command.
-pub(super) struct Temporary {
-    pub(super) root: Root,
-    parent: Root,
-    name: String,
-}
-
-impl Temporary {
-    pub(super) fn new(home: &Home) -> io::Result<Self> {
-        let parent = home.folder("imports")?;
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("fetch-{random:016x}");
-        let path: PathBuf = parent.path().join(&name);
-        let root = Root::create_private(&path)?;
-        Ok(Self { root, parent, name })
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = self.parent.dir().remove_dir_all(&self.name);
-    }
+///
+/// # Errors
+/// The home can't be written.
+pub(super) fn temporary(home: &Home) -> Result<HeldFolder, ImportError> {
+    let imports = home.folder("imports");
+    let folder = imports.and_then(|imports| HeldFolder::new(&imports, "fetch-"));
+    folder.map_err(|error| unwritable(&error))
 }
 
 pub(super) fn unwritable(error: &io::Error) -> ImportError {

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Clock as _;
+use gongfu_files::HeldFolder;
 use gongfu_import::cache::Cache;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::place::{Changes, Overwrite, Placement, place};
@@ -12,7 +13,7 @@ use gongfu_import::update::{FileState, InstalledSkill, counterpart, installed};
 use serde_json::json;
 
 use super::examination::select;
-use super::import::{Download, Importer, Temporary, failure, scope, unwritable};
+use super::import::{Download, Importer, failure, scope, temporary, unwritable};
 use crate::cli::InstallArguments;
 use crate::clock::SystemClock;
 use crate::command::Outcome;
@@ -63,7 +64,7 @@ pub(super) fn run(
     }
     let mut stage = Stage {
         importer: &importer,
-        temporary: Temporary::new(&home).map_err(|error| failure(unwritable(&error)))?,
+        temporary: temporary(&home).map_err(failure)?,
         downloads: Vec::new(),
         is_offline: arguments.offline,
     };
@@ -123,7 +124,7 @@ fn check(skills: &[InstalledSkill], arguments: &InstallArguments) -> Result<(), 
 /// Gets the files of locked skills.
 struct Stage<'a> {
     importer: &'a Importer<'a>,
-    temporary: Temporary,
+    temporary: HeldFolder,
     /// The sources that were fetched. Their folders have the staged files.
     downloads: Vec<(Source, Download)>,
     is_offline: bool,
@@ -137,7 +138,7 @@ impl Stage<'_> {
             let below = Path::new("cached").join(number.to_string());
             let last = skill.key.rsplit('/').next().unwrap_or(&skill.key);
             let cached = if skill.is_locked {
-                cache.stage(&skill.locked, &self.temporary.root, &below.join(last))
+                cache.stage(&skill.locked, self.temporary.root(), &below.join(last))
             } else {
                 Ok(None)
             };

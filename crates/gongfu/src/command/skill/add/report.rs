@@ -7,6 +7,7 @@ use gongfu_import::candidate::StagedSkill;
 use gongfu_import::fetch::any::Delivery;
 use gongfu_import::place::Outcome;
 use gongfu_import::scope::Scope;
+use gongfu_import::source::shown;
 use serde_json::{Value, json};
 
 use crate::table::{clip, count};
@@ -29,7 +30,7 @@ pub(super) fn list(
     });
     let others = delivery.discovery.others.iter().map(SkillPath::as_str);
     let document = json!({
-        "source": delivery.origin.source,
+        "source": shown(&delivery.origin.source),
         "commit": delivery.origin.commit,
         "skills": described.collect::<Vec<_>>(),
         "others": others.collect::<Vec<_>>(),
@@ -88,7 +89,7 @@ pub(super) fn show(
         .as_deref()
         .and_then(|commit| commit.get(..12));
     let at = commit.map_or_else(String::new, |commit| format!(" at {commit}"));
-    let source = plain(&delivery.origin.source);
+    let source = plain(shown(&delivery.origin.source));
     let skills = count(staged.len(), "skill");
     terminal.note(&format!(
         "{skills} from {source}{at}, for {}",
@@ -179,7 +180,7 @@ pub(super) fn document(
     let kept = outcome.into_iter().flat_map(|outcome| &outcome.kept);
     let kept = kept.map(|(_, kept)| kept.to_string_lossy());
     json!({
-        "source": delivery.origin.source,
+        "source": shown(&delivery.origin.source),
         "commit": delivery.origin.commit,
         "scope": scope.kind.as_str(),
         "lock": scope.own_lock.to_string_lossy(),

@@ -1,0 +1,106 @@
+//! Folders that one process holds by a lock, for what is on its way.
+//!
+//! One without a lock was left by a process that was killed, and the next process removes it.
+
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::path::Path;
+
+use gongfu_core::skill::SkillPath;
+
+use crate::disk::{EntryKind, Root};
+use crate::transaction::remove_tree;
+
+/// The most names that are tried.
+const MAX_TRIES: u32 = 8;
+
+/// A private folder that is held. Dropped, it is removed.
+#[derive(Debug)]
+pub struct HeldFolder {
+    root: Root,
+    _lock: File,
+}
+
+impl HeldFolder {
+    /// Creates one below a folder, with a name of this beginning, and removes those that nobody holds any more.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn new(parent: &Root, prefix: &str) -> io::Result<Self> {
+        remove_left_behind(parent, prefix);
+        for _ in 0..MAX_TRIES {
+            let random = RandomState::new().build_hasher().finish();
+            let name = format!("{prefix}{random:016x}");
+            let root = Root::create_private(&parent.path().join(name))?;
+            // Another process may have taken it for one that was left.
+            if let Some(lock) = held(&root)
+                && root.is_linked()
+            {
+                return Ok(Self { root, _lock: lock });
+            }
+        }
+        Err(io::Error::other("other processes remove it"))
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+}
+
+impl Drop for HeldFolder {
+    fn drop(&mut self) {
+        let _ = remove_tree(self.root.path());
+    }
+}
+
+/// The lock of a folder, unless another process holds it. It is of the folder itself, so that it can't be removed alone.
+fn held(folder: &Root) -> Option<File> {
+    let file = folder.dir().open(Path::new(".")).ok()?.into_std();
+    file.try_lock().is_ok().then_some(file)
+}
+
+/// Removes the folders that nobody holds. One that can't be removed now is left to the next process.
+fn remove_left_behind(parent: &Root, prefix: &str) {
+    for entry in parent.list(&SkillPath::root()).unwrap_or_default() {
+        if entry.kind != EntryKind::Folder || !entry.name.starts_with(prefix) {
+            continue;
+        }
+        let path = parent.path().join(&entry.name);
+        if let Ok(folder) = Root::open(&path)
+            && let Some(_lock) = held(&folder)
+        {
+            let _ = remove_tree(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HeldFolder;
+    use crate::disk::Root;
+
+    #[test]
+    fn removes_only_what_nobody_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Root::open(folder.path()).unwrap();
+        let names = || {
+            let entries = parent.dir().entries().unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names
+        };
+        for path in ["some-1/inside", "other-1"] {
+            parent.dir().create_dir_all(path).unwrap();
+        }
+        parent.dir().symlink("other-1", "some-link").unwrap();
+        let first = HeldFolder::new(&parent, "some-").unwrap();
+        let second = HeldFolder::new(&parent, "some-").unwrap();
+        assert_eq!(names().len(), 4, "{:?}", names());
+        assert!(first.root().is_linked() && second.root().is_linked());
+        drop((first, second));
+        assert_eq!(names(), ["other-1", "some-link"]);
+    }
+}
