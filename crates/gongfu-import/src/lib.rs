@@ -18,4 +18,5 @@ mod program;
 pub mod scope;
 pub mod source;
 pub mod survey;
+pub mod target;
 pub mod verify;

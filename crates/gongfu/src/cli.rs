@@ -15,6 +15,7 @@ mod mistake;
 mod operator;
 mod project;
 mod skill;
+mod skills;
 mod task;
 mod uninstall;
 mod value;
@@ -50,6 +51,10 @@ pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, pars
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};
+pub(crate) use skills::{
+    AgentArguments, SkillsAddArguments, SkillsCommand, SkillsListArguments, SkillsRemoveArguments,
+    SkillsUseArguments,
+};
 pub(crate) use task::{TaskCommand, TaskRunArguments};
 pub(crate) use uninstall::UninstallArguments;
 
@@ -86,8 +91,14 @@ pub(crate) enum Command {
     #[command(visible_alias = "ls")]
     List(ListArguments),
     /// List, search, show, check, enable and disable skills
-    #[command(subcommand, alias = "skills")]
+    #[command(subcommand)]
     Skill(SkillCommand),
+    /// Add, use, list, find and remove skills with the words of `npx skills`
+    ///
+    /// The same folders, links and locks as that program's, by the same path as `gongfu skill add`: what a source has is
+    /// checked and shown, and what you changed is kept. Every other word of `gongfu skill` works here, too.
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Find the skills that are on this machine already, and take them under one lock
     ///
     /// Looks into the folders of every known agent, plugins, marketplaces, and the locks of other installers; shows where

@@ -1,8 +1,8 @@
 //! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
-mod add;
-mod import;
-mod remove;
+pub(super) mod add;
+pub(super) mod import;
+pub(super) mod remove;
 mod stats;
 mod verify;
 

@@ -5,7 +5,7 @@ mod report;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
@@ -19,6 +19,7 @@ use gongfu_import::fetch::git::GitSettings;
 use gongfu_import::place::{Changes, Placement, place};
 use gongfu_import::scope::Scope;
 use gongfu_import::source::{Source, is_ref};
+use gongfu_import::target::Targets;
 use gongfu_library::walk::NAMED;
 
 use super::import::{clients, failure, scope};
@@ -38,6 +39,30 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
+    let goal = Goal {
+        targets: Targets::shared(&scope, clients(&scope, environment)),
+        scope,
+        declared_only: false,
+    };
+    add_to(&goal, arguments, &home, environment, terminal)
+}
+
+/// The place of added skills.
+pub(in crate::command) struct Goal {
+    pub(in crate::command) scope: Scope,
+    pub(in crate::command) targets: Targets,
+    /// True to take only skills that declare their name and their description.
+    pub(in crate::command) declared_only: bool,
+}
+
+/// Adds skills to a place; that of the arguments doesn't count.
+pub(in crate::command) fn add_to(
+    goal: &Goal,
+    arguments: &AddArguments,
+    home: &Home,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
     let is_shown_only = arguments.list || arguments.dry_run;
     if !is_shown_only && !arguments.yes && (arguments.json || !io::stdin().is_terminal()) {
         let message = "adding skills needs a confirmation";
@@ -46,8 +71,8 @@ pub(super) fn run(
     }
     let mut reports = Vec::new();
     for text in &arguments.sources {
-        let source = source(text, arguments, environment)?;
-        let added = add(&source, arguments, environment, &home, &scope, terminal)?;
+        let source = source(text, arguments.reference.as_deref(), environment)?;
+        let added = add(&source, arguments, environment, home, goal, terminal)?;
         reports.push(added);
     }
     if arguments.json {
@@ -56,18 +81,18 @@ pub(super) fn run(
     Ok(Outcome::Good)
 }
 
-fn source(
+pub(in crate::command) fn source(
     text: &str,
-    arguments: &AddArguments,
+    reference: Option<&str>,
     environment: &Environment,
 ) -> anyhow::Result<Source> {
     let current = environment.directory.as_deref();
     let current = current.context("there is no current folder")?;
     let mut source = Source::parse(text, current, environment.user.as_deref()).map_err(failure)?;
-    match (&mut source, &arguments.reference) {
+    match (&mut source, reference) {
         (_, None) => {}
         (Source::Git(git), Some(reference)) if is_ref(reference) => {
-            git.reference = Some(reference.clone());
+            git.reference = Some(reference.to_owned());
         }
         (Source::Git(_), Some(_)) => {
             let message = "--ref is not a branch, a tag or a commit";
@@ -82,14 +107,15 @@ fn source(
     Ok(source)
 }
 
-fn add(
+/// Fetches a source. Its files are read from the folder, so that it has to stay meanwhile.
+pub(in crate::command) fn fetch(
     source: &Source,
-    arguments: &AddArguments,
-    environment: &Environment,
+    names: &[String],
+    full_depth: bool,
+    base: &Path,
     home: &Home,
-    scope: &Scope,
-    terminal: &mut Terminal,
-) -> anyhow::Result<serde_json::Value> {
+    environment: &Environment,
+) -> anyhow::Result<(Temporary, Delivery)> {
     let temporary = Temporary::new(home)?;
     let fetched = temporary.root.dir().create_dir("fetched");
     fetched.context("gongfu's home can't be written")?;
@@ -99,14 +125,31 @@ fn add(
         },
         tls: tls(environment.packages.certificates.as_deref())?,
         temporary: &Root::open(&temporary.root.path().join("fetched"))?,
-        base: &scope.base,
+        base,
     };
+    let delivery = fetcher.fetch(source, names, full_depth).map_err(failure)?;
+    Ok((temporary, delivery))
+}
+
+fn add(
+    source: &Source,
+    arguments: &AddArguments,
+    environment: &Environment,
+    home: &Home,
+    goal: &Goal,
+    terminal: &mut Terminal,
+) -> anyhow::Result<serde_json::Value> {
+    let Goal { scope, targets, .. } = goal;
     let mut names = arguments.skills.clone();
     if let Source::Git(git) = source {
         names.extend(git.skill.clone());
     }
-    let delivery = fetcher.fetch(source, &names, arguments.full_depth);
-    let mut delivery = delivery.map_err(failure)?;
+    let full_depth = arguments.full_depth;
+    let fetched = fetch(source, &names, full_depth, &scope.base, home, environment)?;
+    let (temporary, mut delivery) = fetched;
+    if goal.declared_only {
+        delivery.discovery.skills.retain(|skill| skill.is_declared);
+    }
     if arguments.list {
         return report::list(&delivery, arguments.json, terminal);
     }
@@ -118,9 +161,8 @@ fn add(
     for skill in &mut staged {
         skill.findings = findings(skill);
     }
-    let clients = clients(scope, environment);
     if !arguments.json {
-        report::show(&delivery, &staged, scope, &clients, terminal)?;
+        report::show(&delivery, &staged, targets, terminal)?;
     }
     if arguments.dry_run {
         return Ok(report::document(&delivery, &staged, scope, None));
@@ -132,9 +174,9 @@ fn add(
     let changes = Changes {
         put: staged
             .iter()
-            .map(|skill| placement(&delivery, skill, scope))
+            .flat_map(|skill| placements(&delivery, skill, goal))
             .collect(),
-        clients,
+        clients: targets.links.clone(),
         replace: arguments.replace,
         ..Changes::default()
     };
@@ -147,7 +189,7 @@ fn add(
 }
 
 /// The skills that a person means: all that aren't internal, without a name.
-fn chosen(
+pub(in crate::command) fn chosen(
     delivery: &Delivery,
     names: &[String],
     all: bool,
@@ -184,7 +226,10 @@ fn chosen(
 }
 
 /// The files of the chosen skills; no two go to one folder.
-fn candidates(delivery: &Delivery, chosen: Vec<FoundSkill>) -> Result<Vec<Candidate>, ImportError> {
+pub(in crate::command) fn candidates(
+    delivery: &Delivery,
+    chosen: Vec<FoundSkill>,
+) -> Result<Vec<Candidate>, ImportError> {
     let mut folders: BTreeMap<String, String> = BTreeMap::new();
     let mut candidates = Vec::with_capacity(chosen.len());
     for found in chosen {
@@ -204,7 +249,7 @@ fn candidates(delivery: &Delivery, chosen: Vec<FoundSkill>) -> Result<Vec<Candid
 }
 
 /// The codes of what is wrong with a staged skill, errors and warnings alone.
-fn findings(skill: &StagedSkill) -> Vec<String> {
+pub(in crate::command) fn findings(skill: &StagedSkill) -> Vec<String> {
     use gongfu_core::skill::Severity;
 
     let verdicts = gongfu_library::check::check(&skill.staged, &[], NAMED, false);
@@ -216,22 +261,29 @@ fn findings(skill: &StagedSkill) -> Vec<String> {
     codes
 }
 
-fn placement(delivery: &Delivery, skill: &StagedSkill, scope: &Scope) -> Placement {
+/// The placements of a skill: one for each folder that gets its files.
+fn placements(
+    delivery: &Delivery,
+    skill: &StagedSkill,
+    goal: &Goal,
+) -> impl Iterator<Item = Placement> {
+    let scope = &goal.scope;
     let npx = scope.npx_lock.as_ref().and_then(|(kind, _)| {
         let entry = delivery.origin.npx_entry(*kind, skill, &scope.base)?;
         Some((skill.found.name.clone(), entry))
     });
-    Placement {
-        folder: skill.folder.clone(),
+    let locked = delivery.origin.locked(skill);
+    goal.targets.folders.iter().map(move |folder| Placement {
+        key: scope.key(folder, &skill.folder),
         staged: skill.staged.clone(),
-        locked: delivery.origin.locked(skill),
-        npx,
-    }
+        locked: locked.clone(),
+        npx: npx.clone(),
+    })
 }
 
 /// A folder of gongfu's home that ends with the command.
-struct Temporary {
-    root: Root,
+pub(in crate::command) struct Temporary {
+    pub(in crate::command) root: Root,
     parent: Root,
     name: String,
 }

@@ -39,12 +39,8 @@ pub(super) fn scope(
 
 /// The folders of agents that get links: those that a project has, or that are installed.
 pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> {
-    let Some(user) = environment.user.as_deref() else {
+    let Some(machine) = machine(environment) else {
         return Vec::new();
-    };
-    let machine = Machine {
-        home: user,
-        variable: &Environment::folder_of_agent,
     };
     let others = AGENTS.iter().filter(|agent| !agent.is_shared());
     let mut folders: Vec<PathBuf> = match scope.kind {
@@ -64,8 +60,16 @@ pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> 
     folders
 }
 
+/// The machine of a person who has a home folder.
+pub(in crate::command) fn machine(environment: &Environment) -> Option<Machine<'_>> {
+    Some(Machine {
+        home: environment.user.as_deref()?,
+        variable: &Environment::folder_of_agent,
+    })
+}
+
 /// A failure of an import, for people and programs.
-pub(super) fn failure(error: ImportError) -> Failure {
+pub(in crate::command) fn failure(error: ImportError) -> Failure {
     let (code, message, hint) = (
         error.code.as_str(),
         plain(&error.message),
