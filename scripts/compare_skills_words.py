@@ -5,7 +5,8 @@
 
 Each case runs commands with both programs, in two equal homes with an empty project and the same sources (a git repository
 and a folder), without a network. Everything below the home is compared afterwards, apart from gongfu's own lock and the times
-in the lock of a person. Agents that gongfu leaves out are named in LEFT_OUT. A difference is planted first, and has to be
+in the lock of a person. Agents that gongfu leaves out are named in LEFT_OUT. Where gongfu refuses what the other program does
+in part, or overwrites, it has to leave all as it was. A difference is planted first, and has to be
 found. Exits 1 for a difference.
 """
 
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,8 +39,12 @@ class Case:
 
     commands: tuple[str, ...]
     made: tuple[str, ...] = ()
+    # A file that a person changes before the last command.
+    edited: str = ""
     # A template for people differs in its words.
     only_paths: bool = False
+    # gongfu refuses the last command where the other program goes halfway, or overwrites: it has to change nothing.
+    is_refused: bool = False
 
 
 GIT, LOCAL = "{git}", "{local}"
@@ -55,7 +61,7 @@ CASES = [
             "-a *",
             "--copy -a claude-code -a cursor",
             "-s one -a claude-code codex",
-            "-s one two -a codex",
+            "-s one 'two things' -a codex",
             "-s *",
             "-g -a claude-code",
             "-g -a codex",
@@ -74,6 +80,9 @@ CASES = [
     Case((f"add {GIT} -y -a claude-code", f"add {GIT} -y -a claude-code codex")),
     Case((f"add {GIT} -y -a claude-code codex", f"add {GIT} -y -a claude-code")),
     Case((f"add {GIT} -y -a codex", f"add {LOCAL} -y -a codex")),
+    Case((f"add {GIT} -y -s one absent -a codex",), is_refused=True),
+    Case((f"add {GIT} -y -a codex", f"add {GIT} -y -a codex"), edited="project/.agents/skills/one/SKILL.md", is_refused=True),
+    Case((f"add {GIT} -y -a codex -s one", f"add {GIT} -y -a codex -a claude-code -s one"), edited="project/.claude/skills/one/mine", is_refused=True),
     Case((f"add {GIT} -a codex",)),
     Case((f"add {GIT} -y -s absent",)),
     Case((f"add {GIT} -y -a nobody",)),
@@ -125,6 +134,7 @@ class World:
 
     def __init__(self, folder: Path, command: list[str], own: Path, path: str, sources: dict[str, str]) -> None:
         self.folder, self.command, self.sources = folder, command, sources
+        self.before: State = {}
         self.environment = {"HOME": str(folder / "home"), "GONGFU_HOME": str(own), "PATH": path, "CI": "1", "DISABLE_TELEMETRY": "1", "LC_ALL": "C.UTF-8"}
 
     def run(self, case: Case) -> tuple[State, str]:
@@ -132,8 +142,12 @@ class World:
         for name in ("home", "project", *case.made):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         told = ""
-        for words in case.commands:
-            command = [*self.command, *(word.format(**self.sources) for word in words.split())]
+        for number, words in enumerate(case.commands, 1):
+            if number == len(case.commands):
+                if case.edited:
+                    write(self.folder / case.edited, "A person wrote this.\n")
+                self.before = state(self.folder, case.only_paths)
+            command = [*self.command, *(word.format(**self.sources) for word in shlex.split(words))]
             ran = subprocess.run(command, cwd=self.folder / "project", env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
             told += f"$ {words}\n{ran.stdout}{ran.stderr}exit {ran.returncode}\n"
         return state(self.folder, case.only_paths), told
@@ -151,10 +165,9 @@ def state(folder: Path, only_paths: bool) -> State:
         elif path.is_file():
             text = path.read_bytes().decode(errors="surrogateescape")
             found[name] = (oct(path.stat().st_mode), "" if only_paths else TIME.sub(r"\1", text))
-        elif all(LEFT_OUT.fullmatch(str(one.relative_to(folder))) for one in path.iterdir()):
-            found[name] = ("empty", "")
-    # A folder that only gongfu's lock is in.
-    return {name: value for name, value in found.items() if not (value[0] == "empty" and any((folder / name).iterdir()))}
+        elif not any(path.iterdir()):
+            found[name] = ("empty folder", "")
+    return found
 
 
 def differences(npx: State, own: State) -> list[str]:
@@ -213,13 +226,16 @@ def main() -> int:
             title = " && ".join(case.commands) + "".join(f" (with {made})" for made in case.made)
             expected, told = npx.run(case)
             got, own_told = own.run(case)
+            if case.is_refused:
+                expected = own.before if differences(expected, got) else {}
             found = differences(expected, got)
             failed += bool(found)
-            print(f"{'differs' if found else 'same':8} {len(expected):3} entries  {title}")
+            outcome = "differs" if found else "refused" if case.is_refused else "same"
+            print(f"{outcome:8} {len(expected):3} entries  {title}")
             if found or arguments.verbose:
                 print("\n".join(f"    {line}" for line in found[:20]))
                 print("".join(f"    | {line}\n" for line in (told[-1500:] + own_told[-1500:]).splitlines() if line.strip()))
-    print(f"skills {version}: {len(cases) - failed} of {len(cases)} cases leave the same on disk")
+    print(f"skills {version}: {len(cases) - failed} of {len(cases)} cases leave the same on disk, or are refused as a whole")
     return 1 if failed or not cases else 0
 
 
