@@ -15,6 +15,7 @@ pub mod lock;
 pub mod origin;
 pub mod place;
 mod program;
+pub mod publication;
 pub mod scope;
 pub mod source;
 pub mod survey;

@@ -46,7 +46,9 @@ pub(crate) use consent::{
     AllowedScope, ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
-pub(crate) use import::{AddArguments, PlaceArguments, RemoveArguments, VerifyArguments};
+pub(crate) use import::{
+    AddArguments, PlaceArguments, PublishArguments, RemoveArguments, VerifyArguments,
+};
 pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
@@ -341,6 +343,9 @@ pub(crate) struct Serving {
     /// Let users sign in with accounts of their own; each has private skills and files
     #[arg(long)]
     pub(crate) accounts: bool,
+    /// Let everybody add these skills from `/.well-known/agent-skills/`, without a credential: a name, or one with `*` (repeatable)
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) publish: Vec<String>,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     AddArguments, CheckArguments, Common, ListArguments, NewArguments, Places, Profiles,
-    RemoveArguments, SearchArguments, VerifyArguments, value,
+    PublishArguments, RemoveArguments, SearchArguments, VerifyArguments, value,
 };
 
 #[derive(Debug, Subcommand)]
@@ -56,6 +56,15 @@ pub(crate) enum SkillCommand {
     Remove(RemoveArguments),
     /// Compare added skills with their lock: names every file that differs, and exits 1
     Verify(VerifyArguments),
+    /// Write skills as a site, which others add them from
+    ///
+    /// The folder has an index with archives (`.well-known/agent-skills`), the same as plain files (`.well-known/skills`), and
+    /// one plugin in a marketplace of Claude Code and of Codex. Any web server or repository can hold it. The same skills give
+    /// the same bytes. A skill with an error of `gongfu skill check` is refused.
+    #[command(
+        after_help = "Examples:\n  gongfu skill publish .agents/skills --out site\n  gongfu skill publish pdf-tools docx --out site --name my-team"
+    )]
+    Publish(PublishArguments),
     /// Check skills: what is wrong, where, and how to fix it
     #[command(visible_alias = "lint", alias = "validate")]
     Check(CheckArguments),

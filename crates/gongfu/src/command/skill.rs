@@ -2,6 +2,7 @@
 
 pub(super) mod add;
 pub(super) mod import;
+pub(super) mod publish;
 pub(super) mod remove;
 mod stats;
 mod verify;
@@ -59,6 +60,7 @@ pub(crate) fn run(
         SkillCommand::Add(arguments) => add::run(&arguments, environment, terminal),
         SkillCommand::Remove(arguments) => remove::run(&arguments, environment, terminal),
         SkillCommand::Verify(arguments) => verify::run(&arguments, environment, terminal),
+        SkillCommand::Publish(arguments) => publish::run(&arguments, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
         SkillCommand::New(arguments) => new::run(&arguments, environment, terminal),
     }

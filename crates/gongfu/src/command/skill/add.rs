@@ -289,7 +289,7 @@ pub(in crate::command) struct Temporary {
 }
 
 impl Temporary {
-    fn new(home: &Home) -> anyhow::Result<Self> {
+    pub(in crate::command) fn new(home: &Home) -> anyhow::Result<Self> {
         let parent = home
             .folder("imports")
             .context("gongfu's home can't be written")?;
