@@ -110,7 +110,7 @@ pub(super) fn content(bytes: &[u8], limits: ArchiveLimits) -> Result<Archive, Ar
     Ok(content)
 }
 
-/// A zip archive of files in a folder. The same files give the same bytes.
+/// A zip archive of files in a folder, or at its top where that has no name. The same files give the same bytes.
 ///
 /// # Errors
 /// It can't be written.
@@ -132,7 +132,15 @@ pub fn write(folder: &str, files: &[ArchiveFile]) -> Result<Vec<u8>, ArchiveErro
             .compression_method(method)
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode);
-        writer.start_file(format!("{folder}/{}", file.path), options)?;
+        let path = &file.path;
+        writer.start_file(
+            if folder.is_empty() {
+                path.to_string()
+            } else {
+                format!("{folder}/{path}")
+            },
+            options,
+        )?;
         writer.write_all(&file.bytes)?;
         Ok::<_, ZipError>(())
     });

@@ -123,14 +123,22 @@ impl Transaction {
         let parent = Root::open(parent)?;
         match parent.dir().rename(own, self.staged.dir(), &name) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                self.staged.dir().create_dir(&name)?;
-                copy_tree(
-                    &Root::open(from)?,
-                    &Root::open(&self.staged.path().join(&name))?,
-                )?;
+                return self.copy_folder(at, from);
             }
             moved => moved?,
         }
+        self.add(at, Some(name))
+    }
+
+    /// The copy of a folder from elsewhere in place of what is at a path.
+    ///
+    /// # Errors
+    /// It can't be read or copied, or what is at the path can't be looked at.
+    pub fn copy_folder(&mut self, at: &Path, from: &Path) -> io::Result<()> {
+        let name = self.next_name();
+        self.staged.create_folder_exact(Path::new(&name), 0o755)?;
+        let copy = Root::open(&self.staged.path().join(&name))?;
+        copy_tree(&Root::open(from)?, &copy)?;
         self.add(at, Some(name))
     }
 

@@ -27,6 +27,8 @@ pub enum ImportCode {
     LockMismatch,
     /// A folder can't be written.
     PlaceUnwritable,
+    /// The folder of a site has files that no publication wrote.
+    SiteForeign,
 }
 
 impl ImportCode {
@@ -45,6 +47,7 @@ impl ImportCode {
             Self::LockNewer => "LOCK_NEWER",
             Self::LockMismatch => "LOCK_MISMATCH",
             Self::PlaceUnwritable => "PLACE_UNWRITABLE",
+            Self::SiteForeign => "SITE_FOREIGN",
         }
     }
 }

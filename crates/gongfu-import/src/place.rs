@@ -18,9 +18,9 @@ use crate::verify::verify;
 /// A skill that is to be placed.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    /// Its key in gongfu's lock: the name of its folder among the installed skills, or a path.
-    pub folder: String,
-    /// The folder where it is staged.
+    /// Its key in gongfu's lock: the name of its folder among the installed skills, else the path of an agent's own copy.
+    pub key: String,
+    /// The folder where it is staged; several placements may have the same one.
     pub staged: PathBuf,
     /// Its entry in gongfu's lock.
     pub locked: LockedSkill,
@@ -49,9 +49,11 @@ pub struct Changes {
     pub put: Vec<Placement>,
     /// Skills that are removed, by their keys in gongfu's lock.
     pub removed: Vec<String>,
+    /// Links that are removed: the key of the skill that they lead to, and the folder of an agent.
+    pub unlinked: Vec<(String, PathBuf)>,
     /// Names that are removed from the lock of `npx skills`.
     pub removed_npx: Vec<String>,
-    /// Folders of agents that get a link to each skill that is placed.
+    /// Folders of agents that get a link to each skill that is placed among the installed ones.
     pub clients: Vec<PathBuf>,
     /// True to replace skills that a person changed, or that no lock knows. They are kept in gongfu's home.
     pub replace: bool,
@@ -74,11 +76,22 @@ pub fn place(
     changes: &Changes,
     now: &str,
 ) -> Result<Outcome, ImportError> {
-    let unwritable = |error: io::Error| {
-        let message = format!("the skills can't be placed: {error}");
-        let hint = "nothing was changed; check the permissions and the disk, then try again";
-        ImportError::new(ImportCode::PlaceUnwritable, message, hint)
-    };
+    let staging = scope.staging();
+    let is_new = disk::kind_outside(staging).is_none();
+    let placed = change(home, scope, changes, now);
+    if is_new && let (Some(above), Some(name)) = (staging.parent(), staging.file_name()) {
+        // Without a skill in the shared folder, there is nothing in it, and this removes it.
+        let _ = Root::open(above).and_then(|above| above.dir().remove_dir(name));
+    }
+    placed
+}
+
+fn change(
+    home: &Home,
+    scope: &Scope,
+    changes: &Changes,
+    now: &str,
+) -> Result<Outcome, ImportError> {
     let mut transaction = Transaction::begin(home, scope.staging()).map_err(unwritable)?;
     // Read again: another process may have written them since.
     let mut lock = OwnLock::read(&scope.own_lock)?;
@@ -87,82 +100,58 @@ pub fn place(
         None => None,
     };
     let mut outcome = Outcome::default();
-    for placement in &changes.put {
-        let key = &placement.folder;
-        let locked = lock.skills.get(key);
+    let links = links(scope, changes, &lock);
+    let placed = changes.put.iter();
+    let placed = placed.map(|placement| (&placement.key, &placement.before));
+    let removed = changes.removed.iter();
+    let others = removed.chain(links.iter().map(|link| &link.key));
+    let others = others.map(|key| (key, &Overwrite::Nothing));
+    for (key, before) in placed.chain(others) {
         let folder = scope.folder(key);
-        let clients = clients(scope, changes, locked);
-        let links = clients.iter().filter_map(|client| link(scope, client, key));
-        for place in std::iter::once(folder.clone()).chain(links) {
-            let expected = match &placement.before {
-                Overwrite::Files(files) => locked.or(Some(files)),
-                _ => locked,
-            };
-            if is_replaceable(&place, expected) {
-                continue;
-            }
-            let is_kept = locked.is_none() && matches!(placement.before, Overwrite::Kept);
-            if !changes.replace && !is_kept {
-                return Err(changed(&place, locked.is_some()));
-            }
-            let kept = keep(home, &place, key, now).map_err(unwritable)?;
-            outcome.kept.push((place, kept));
+        if is_replaceable(scope, &lock, key, before) {
+            continue;
         }
+        let is_locked = lock.skills.contains_key(key);
+        let is_kept = !is_locked && matches!(before, Overwrite::Kept);
+        if !changes.replace && !is_kept {
+            return Err(changed(&folder, is_locked));
+        }
+        let kept = keep(home, &folder, key, now).map_err(unwritable)?;
+        outcome.kept.push((folder, kept));
     }
-    for key in &changes.removed {
-        let folder = scope.folder(key);
-        if !is_replaceable(&folder, lock.skills.get(key)) {
-            if !changes.replace {
-                return Err(changed(&folder, true));
-            }
-            let kept = keep(home, &folder, key, now).map_err(unwritable)?;
-            outcome.kept.push((folder, kept));
-        }
+    for (at, placement) in changes.put.iter().enumerate() {
+        let rest = changes.put.iter().skip(at + 1);
+        let is_last = !rest.into_iter().any(|next| next.staged == placement.staged);
+        put(&mut transaction, scope, &mut lock, placement, is_last).map_err(unwritable)?;
     }
-    for placement in &changes.put {
-        let mut placement = placement.clone();
-        let before = lock.skills.get(&placement.folder);
-        placement.locked.clients = clients(scope, changes, before);
-        if let Some(before) = before {
-            placement.locked.rest.clone_from(&before.rest);
-        }
-        put(&mut transaction, scope, &placement).map_err(unwritable)?;
-        lock.skills.insert(placement.folder, placement.locked);
+    for link in &links {
+        transaction
+            .put_link(&scope.folder(&link.key), &link.target)
+            .map_err(unwritable)?;
+        // An agent's own copy was there.
+        lock.skills.remove(&link.key);
     }
-    for key in &changes.removed {
-        let folder = scope.folder(key);
-        if is_there(&folder) {
-            transaction.remove(&folder).map_err(unwritable)?;
-        }
-        let clients = lock.skills.remove(key).map(|locked| locked.clients);
-        for client in clients.into_iter().flatten() {
-            let place = scope.base.join(&client).join(key);
-            if leads_to(&place, &folder) {
-                transaction.remove(&place).map_err(unwritable)?;
-            }
-        }
-    }
-    let own = lock.bytes();
+    note_clients(scope, changes, &mut lock);
+    remove(&mut transaction, scope, changes, &mut lock).map_err(unwritable)?;
     transaction
-        .put_file(&scope.own_lock, &own)
+        .put_file(&scope.own_lock, &lock.bytes())
         .map_err(unwritable)?;
     if let Some((kind, document)) = npx {
-        let entries: Vec<(String, NpxEntry)> = changes
-            .put
-            .iter()
+        let entries = changes.put.iter();
+        let entries: Vec<(String, NpxEntry)> = entries
             .filter_map(|placement| placement.npx.clone())
             .collect();
-        write_npx(
-            &mut transaction,
-            kind,
-            &document,
-            &entries,
-            &changes.removed_npx,
-            now,
-        )?;
+        let removed = &changes.removed_npx;
+        write_npx(&mut transaction, kind, &document, &entries, removed, now)?;
     }
     transaction.commit().map_err(unwritable)?;
     Ok(outcome)
+}
+
+fn unwritable(error: io::Error) -> ImportError {
+    let message = format!("the skills can't be placed: {error}");
+    let hint = "nothing was changed; check the permissions and the disk, then try again";
+    ImportError::new(ImportCode::PlaceUnwritable, message, hint)
 }
 
 fn write_npx(
@@ -189,53 +178,136 @@ fn write_npx(
         })
 }
 
-/// Stages a skill, and the links to it.
-fn put(transaction: &mut Transaction, scope: &Scope, placement: &Placement) -> io::Result<()> {
-    let folder = scope.folder(&placement.folder);
-    transaction.move_folder(&folder, &placement.staged)?;
-    for client in &placement.locked.clients {
-        if let Some(place) = link(scope, client, &placement.folder) {
-            let real = disk::real_outside(&scope.base.join(client));
-            transaction.put_link(&place, &relative(&real, &folder))?;
+/// A link that is made.
+struct Link {
+    /// The key that its place would have in the lock.
+    key: String,
+    /// The path that it leads to.
+    target: PathBuf,
+}
+
+/// The links that are missing: those that are asked for, and those that the lock has.
+fn links(scope: &Scope, changes: &Changes, lock: &OwnLock) -> Vec<Link> {
+    let mut links = Vec::new();
+    let skills = disk::real_outside(&scope.skills);
+    let shared = changes.put.iter().map(|placement| &placement.key);
+    for name in shared.filter(|key| !key.contains('/')) {
+        let locked = lock.skills.get(name).into_iter();
+        let locked = locked.flat_map(|locked| &locked.clients);
+        let locked = locked.map(|client| scope.base.join(client));
+        for client in changes.clients.iter().cloned().chain(locked) {
+            let key = scope.key(&client, name);
+            if links.iter().any(|link: &Link| link.key == key) {
+                continue;
+            }
+            let (real, folder) = (disk::real_outside(&client), scope.folder(name));
+            if real != skills && !leads_to(&client.join(name), &folder) {
+                links.push(Link {
+                    key,
+                    target: relative(&real, &folder),
+                });
+            }
+        }
+    }
+    links
+}
+
+/// Stages a skill, and locks it.
+fn put(
+    transaction: &mut Transaction,
+    scope: &Scope,
+    lock: &mut OwnLock,
+    placement: &Placement,
+    is_last: bool,
+) -> io::Result<()> {
+    let folder = scope.folder(&placement.key);
+    if is_last {
+        transaction.move_folder(&folder, &placement.staged)?;
+    } else {
+        transaction.copy_folder(&folder, &placement.staged)?;
+    }
+    let mut locked = placement.locked.clone();
+    if let Some(before) = lock.skills.get(&placement.key) {
+        locked.rest.clone_from(&before.rest);
+        locked.clients.clone_from(&before.clients);
+    }
+    if let Some((client, name)) = placement.key.rsplit_once('/')
+        && let Some(shared) = lock.skills.get_mut(name)
+    {
+        // The agent had a link, and has a copy now.
+        shared.clients.retain(|one| one != client);
+    }
+    lock.skills.insert(placement.key.clone(), locked);
+    Ok(())
+}
+
+/// Notes the folders of agents that have a link.
+fn note_clients(scope: &Scope, changes: &Changes, lock: &mut OwnLock) {
+    for placement in &changes.put {
+        let Some(locked) = lock.skills.get_mut(&placement.key) else {
+            continue;
+        };
+        for client in changes
+            .clients
+            .iter()
+            .filter(|_| !placement.key.contains('/'))
+        {
+            let below = scope.shown(client);
+            if client != &scope.skills && !locked.clients.contains(&below) {
+                locked.clients.push(below);
+            }
+        }
+        locked.clients.sort();
+    }
+}
+
+fn remove(
+    transaction: &mut Transaction,
+    scope: &Scope,
+    changes: &Changes,
+    lock: &mut OwnLock,
+) -> io::Result<()> {
+    for (key, client) in &changes.unlinked {
+        transaction.remove(&client.join(key))?;
+        if let Some(locked) = lock.skills.get_mut(key) {
+            let below = scope.shown(client);
+            locked.clients.retain(|one| *one != below);
+        }
+    }
+    for key in &changes.removed {
+        let folder = scope.folder(key);
+        if is_there(&folder) {
+            transaction.remove(&folder)?;
+        }
+        let clients = lock.skills.remove(key).map(|locked| locked.clients);
+        for client in clients.into_iter().flatten() {
+            let place = scope.base.join(&client).join(key);
+            if leads_to(&place, &folder) {
+                transaction.remove(&place)?;
+            }
         }
     }
     Ok(())
 }
 
-/// The place of a link to a skill in an agent's folder; none where the agent finds the skill already, or where the skill
-/// is in a client's own folder.
-fn link(scope: &Scope, client: &str, key: &str) -> Option<PathBuf> {
-    let folder = scope.base.join(client);
-    let place = folder.join(key);
-    let is_shared = disk::real_outside(&folder) == disk::real_outside(&scope.skills);
-    let is_needed = !key.contains('/') && !is_shared && !leads_to(&place, &scope.folder(key));
-    is_needed.then_some(place)
-}
-
-/// The folders of agents that have a skill, as the lock has them.
-fn clients(scope: &Scope, changes: &Changes, before: Option<&LockedSkill>) -> Vec<String> {
-    let mut clients: Vec<String> = before
-        .map(|locked| locked.clients.clone())
-        .unwrap_or_default();
-    for client in &changes.clients {
-        let below = client.strip_prefix(&scope.base).unwrap_or(client);
-        let below = below.to_string_lossy().into_owned();
-        if client != &scope.skills && !clients.contains(&below) {
-            clients.push(below);
-        }
+/// Returns true for a place with nothing, with a skill exactly as it is locked or expected, or with a link to one that is
+/// locked.
+fn is_replaceable(scope: &Scope, lock: &OwnLock, key: &str, before: &Overwrite) -> bool {
+    let folder = scope.folder(key);
+    // A link that leads nowhere is nothing, too.
+    if disk::kind_outside(&folder).is_none() {
+        return true;
     }
-    clients.sort();
-    clients
-}
-
-/// Returns true for a place with nothing, or with a skill exactly as it is locked.
-fn is_replaceable(folder: &Path, locked: Option<&LockedSkill>) -> bool {
-    match locked {
-        // A link that leads nowhere is nothing, either.
-        _ if disk::kind_outside(folder).is_none() => true,
-        Some(locked) => verify(folder, locked).is_empty(),
-        None => false,
+    if let Some(locked) = lock.skills.get(key) {
+        return verify(&folder, locked).is_empty();
     }
+    if let Overwrite::Files(files) = before
+        && verify(&folder, files).is_empty()
+    {
+        return true;
+    }
+    let (_, name) = key.rsplit_once('/').unwrap_or_default();
+    lock.skills.contains_key(name) && leads_to(&folder, &scope.folder(name))
 }
 
 fn changed(folder: &Path, is_locked: bool) -> ImportError {
@@ -260,12 +332,10 @@ fn keep(home: &Home, folder: &Path, key: &str, now: &str) -> io::Result<PathBuf>
     let time: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = format!("{}-{time}", gongfu_files::slug(key));
     // Several places may have one.
-    let free = (1..).map(|number| match number {
-        1 => name.clone(),
-        _ => format!("{name}-{number}"),
-    });
-    let mut free = free.filter(|name| kept.dir().symlink_metadata(name).is_err());
-    let name = free.next().unwrap_or(name.clone());
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    let name = names.find(|name| kept.dir().symlink_metadata(name).is_err());
+    let name = name.unwrap_or_default();
     kept.dir().create_dir(&name)?;
     let path = kept.path().join(&name);
     copy_tree(&Root::open(folder)?, &Root::open(&path)?)?;
@@ -273,7 +343,7 @@ fn keep(home: &Home, folder: &Path, key: &str, now: &str) -> io::Result<PathBuf>
 }
 
 /// Returns true if anything is at a path, a link that leads nowhere as well.
-fn is_there(path: &Path) -> bool {
+pub(crate) fn is_there(path: &Path) -> bool {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return true;
     };
@@ -281,7 +351,7 @@ fn is_there(path: &Path) -> bool {
 }
 
 /// Returns true if a link, or a folder above it, makes a path the same folder as another one.
-fn leads_to(place: &Path, folder: &Path) -> bool {
+pub(crate) fn leads_to(place: &Path, folder: &Path) -> bool {
     is_there(place) && disk::real_outside(place) == disk::real_outside(folder)
         || disk::kind_outside(place) == Some(EntryKind::Folder)
             && disk::id_outside(place) == disk::id_outside(folder)

@@ -90,6 +90,21 @@ impl Scope {
         }
     }
 
+    /// The key in the lock of a skill's folder below another one, such as an agent's.
+    pub fn key(&self, above: &Path, name: &str) -> String {
+        if above == self.skills {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", self.shown(above))
+        }
+    }
+
+    /// A folder as the lock has it: relative to the base where it is below it.
+    pub(crate) fn shown(&self, folder: &Path) -> String {
+        let below = folder.strip_prefix(&self.base).unwrap_or(folder);
+        below.to_string_lossy().into_owned()
+    }
+
     /// The folder where changes are staged: on the file system of the skills, and no folder of skills itself.
     pub fn staging(&self) -> &Path {
         self.skills.parent().unwrap_or(&self.base)

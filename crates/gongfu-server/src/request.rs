@@ -112,7 +112,7 @@ pub(crate) async fn refuse_foreign(
 }
 
 /// Without accounts: refuses requests of anybody but the server's user, who is known by the connection or by the token.
-/// Others learn no more than that the server lives.
+/// Others learn no more than that the server lives, and what its operator publishes.
 pub(crate) async fn refuse_strangers(
     State(state): State<AppState>,
     mut request: Request,
@@ -128,7 +128,9 @@ pub(crate) async fn refuse_strangers(
     if token.is_some_and(|token| token.is_in(request.headers())) {
         caller = Caller::Own;
     }
-    if caller != Caller::Own && request.uri().path() != path::HEALTH_PATH {
+    let asked = request.uri().path();
+    let is_public = asked == path::HEALTH_PATH || asked.starts_with(path::PUBLISHED_PATH);
+    if caller != Caller::Own && !is_public {
         return state
             .problem(Problem::Unauthenticated(caller))
             .into_response();

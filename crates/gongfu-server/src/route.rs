@@ -25,8 +25,9 @@ use crate::oauth::{self, OAuthParts};
 use crate::path::{HEALTH_PATH, MCP_PATH};
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
+use crate::published::{self, PublishedFiles};
 use crate::request;
-use crate::state::{AppState, Health, LinkParentTrace};
+use crate::state::{AppState, Health, LinkParentTrace, only_get};
 use crate::token::Token;
 use crate::unread_body;
 
@@ -54,6 +55,8 @@ pub struct Surface<M> {
     pub api: Option<ApiParts>,
     /// The sign-in of clients to these accounts.
     pub sign_in: Option<OAuthParts>,
+    /// Skills that anybody may add from here, without a credential.
+    pub published: Option<PublishedFiles>,
 }
 
 impl<M> Surface<M>
@@ -103,6 +106,7 @@ where
             .merge(metrics)
             .merge(endpoints)
             .merge(sign_in)
+            .merge(published::routes(self.published))
             .fallback(unknown)
             .layer(middleware::from_fn_with_state(
                 state.clone(),
@@ -159,10 +163,6 @@ async fn metrics(State(state): State<AppState>) -> Response {
 
 async fn gone(State(state): State<AppState>) -> impl IntoResponse {
     state.problem(Problem::TransportGone)
-}
-
-async fn only_get(State(state): State<AppState>) -> impl IntoResponse {
-    state.problem(Problem::MethodWrong("GET, HEAD".into()))
 }
 
 async fn unknown(State(state): State<AppState>) -> impl IntoResponse {

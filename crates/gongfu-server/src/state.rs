@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use axum::extract::State;
 use axum::response::IntoResponse;
 use gongfu_core::port::Clock;
 use http::{Extensions, HeaderMap};
@@ -62,4 +63,9 @@ impl AppState {
     pub(crate) fn client_address(&self, extensions: &Extensions, headers: &HeaderMap) -> IpAddr {
         client_address(extensions, headers, self.has_proxy)
     }
+}
+
+/// The answer to other methods than GET and HEAD.
+pub(crate) async fn only_get(State(state): State<AppState>) -> impl IntoResponse {
+    state.problem(Problem::MethodWrong("GET, HEAD".into()))
 }

@@ -15,6 +15,7 @@ mod mistake;
 mod operator;
 mod project;
 mod skill;
+mod skills;
 mod task;
 mod uninstall;
 mod value;
@@ -46,13 +47,17 @@ pub(crate) use consent::{
 };
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use import::{
-    AddArguments, InstallArguments, LockedArguments, PlaceArguments, RemoveArguments,
-    UpdateArguments,
+    AddArguments, InstallArguments, LockedArguments, PlaceArguments, PublishArguments,
+    RemoveArguments, UpdateArguments,
 };
 pub(crate) use mistake::{Refusal, clone_commands, clone_hint, command_line, parse, quoted};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use skill::{EnvCommand, SkillCommand, SwitchArguments, ToolCommand};
+pub(crate) use skills::{
+    AgentArguments, SkillsAddArguments, SkillsCommand, SkillsListArguments, SkillsRemoveArguments,
+    SkillsUpdateArguments, SkillsUseArguments,
+};
 pub(crate) use task::{TaskCommand, TaskRunArguments};
 pub(crate) use uninstall::UninstallArguments;
 
@@ -89,8 +94,14 @@ pub(crate) enum Command {
     #[command(visible_alias = "ls")]
     List(ListArguments),
     /// List, search, show, check, enable and disable skills
-    #[command(subcommand, alias = "skills")]
+    #[command(subcommand)]
     Skill(SkillCommand),
+    /// Add, use, list, find and remove skills with the words of `npx skills`
+    ///
+    /// The same folders, links and locks as that program's, by the same path as `gongfu skill add`: what a source has is
+    /// checked and shown, and what you changed is kept. Every other word of `gongfu skill` works here, too.
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Find the skills that are on this machine already, and take them under one lock
     ///
     /// Looks into the folders of every known agent, plugins, marketplaces, and the locks of other installers; shows where
@@ -333,6 +344,9 @@ pub(crate) struct Serving {
     /// Let users sign in with accounts of their own; each has private skills and files
     #[arg(long)]
     pub(crate) accounts: bool,
+    /// Let everybody add these skills from `/.well-known/agent-skills/`, without a credential: a name, or one with `*` (repeatable)
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) publish: Vec<String>,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,

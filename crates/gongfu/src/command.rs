@@ -30,6 +30,7 @@ mod search;
 mod serve;
 mod servers;
 mod skill;
+mod skills;
 mod source;
 mod switch;
 mod task;
@@ -100,6 +101,7 @@ fn dispatch(
         Command::Search(arguments) => search::run(arguments, environment, terminal),
         Command::List(arguments) => list::run(arguments, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
+        Command::Skills(command) => skills::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Chat(arguments) => chat::run(arguments, environment, terminal),
         Command::Task(command) => task::run(command, environment, terminal),

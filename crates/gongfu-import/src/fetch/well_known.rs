@@ -3,7 +3,7 @@
 //! Follows `npx skills` in where an index is looked for, and in its two versions. Unlike there, nothing is left out
 //! silently: a file that is missing, or a digest that is wrong, is an error.
 
-mod index;
+pub(crate) mod index;
 
 use std::time::Instant;
 

@@ -67,7 +67,7 @@ impl Project {
         let staged = tempfile::tempdir_in(self.folder.path()).unwrap().keep();
         let skills = stage(&mut content, candidates, &Root::open(&staged).unwrap()).unwrap();
         let put = skills.iter().map(|skill| Placement {
-            folder: skill.folder.clone(),
+            key: skill.folder.clone(),
             staged: skill.staged.clone(),
             locked: origin.locked(skill),
             before: Overwrite::Nothing,

@@ -177,6 +177,7 @@ impl TestServer {
             public_url: None,
             token: None,
             sign_in: None,
+            published: None,
             api: Some(ApiParts {
                 catalog: Arc::new(catalog),
                 profiles: vec![Profile::Standard],

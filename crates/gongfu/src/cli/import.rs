@@ -1,10 +1,10 @@
-//! The commands that add skills from elsewhere, verify and remove them.
+//! The commands that add skills from elsewhere, verify and remove them, and publish one's own.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::NewTarget;
+use super::{NewTarget, Places};
 
 /// The place of added skills.
 #[derive(Debug, Args)]
@@ -114,4 +114,21 @@ pub(crate) struct InstallArguments {
     /// Don't ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishArguments {
+    /// Skill folders, folders of skills, or names of skills
+    #[arg(required = true, value_name = "SKILL")]
+    pub(crate) skills: Vec<String>,
+    /// Folder of the site: a new one, or one that an earlier run wrote
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Name of the plugin and its marketplace (default: that of DIR)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[arg(from_global)]
+    pub(crate) json: bool,
 }

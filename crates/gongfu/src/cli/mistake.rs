@@ -17,6 +17,7 @@ use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 use gongfu_core::near;
 
 use super::Cli;
+use super::skills::own_words;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
 
@@ -36,6 +37,7 @@ pub(crate) enum Refusal {
 /// With the options for output that are in the words all the same.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, (OutputArguments, Refusal)> {
     let mut command = Cli::command();
+    let words = own_words(&command, words);
     let error = match read(&mut command, &words) {
         Ok(cli) => return Ok(cli),
         Err(error) => error,

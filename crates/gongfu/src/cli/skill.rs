@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 
 use super::{
     AddArguments, CheckArguments, Common, InstallArguments, ListArguments, LockedArguments,
-    NewArguments, Places, Profiles, RemoveArguments, SearchArguments, UpdateArguments, value,
+    NewArguments, Places, Profiles, PublishArguments, RemoveArguments, SearchArguments,
+    UpdateArguments, value,
 };
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +73,15 @@ pub(crate) enum SkillCommand {
     Install(InstallArguments),
     /// Compare added skills with their lock: names every file that differs, and exits 1
     Verify(LockedArguments),
+    /// Write skills as a site, which others add them from
+    ///
+    /// The folder has an index with archives (`.well-known/agent-skills`), the same as plain files (`.well-known/skills`), and
+    /// one plugin in a marketplace of Claude Code and of Codex. Any web server or repository can hold it. The same skills give
+    /// the same bytes. A skill with an error of `gongfu skill check` is refused.
+    #[command(
+        after_help = "Examples:\n  gongfu skill publish .agents/skills --out site\n  gongfu skill publish pdf-tools docx --out site --name my-team"
+    )]
+    Publish(PublishArguments),
     /// Check skills: what is wrong, where, and how to fix it
     #[command(visible_alias = "lint", alias = "validate")]
     Check(CheckArguments),

@@ -1,5 +1,7 @@
 //! `gongfu serve`: the server for many clients, over HTTP.
 
+mod published;
+
 use std::io::ErrorKind;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +18,8 @@ use gongfu_mcp::{HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
 use gongfu_server::{
-    Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, Shutdown, Surface,
-    Token,
+    Address, ApiParts, Health, Limits, Listener, Metrics, OAuthParts, PublicUrl, PublishedFiles,
+    Shutdown, Surface, Token,
 };
 use gongfu_upstream::{UserServers, refreshes_ended};
 
@@ -110,6 +112,8 @@ pub(crate) fn run(
             server.surface(&parts, profiles, public_url.is_some(), sets)
         });
         let (api, sign_in) = surface.transpose()?.unzip();
+        let store = Arc::clone(&parts.skills) as Arc<dyn SkillStore>;
+        let published = published::files(&serving.publish, store, &home, environment);
         let agent = || agent::agent(&parts.catalog, &config, environment);
         let api = api.unwrap_or_else(|| own_api(agent(), &parts, profiles, &sets, set.clone()));
         let ended = serve(
@@ -127,6 +131,7 @@ pub(crate) fn run(
                 metrics,
                 api,
                 sign_in,
+                published,
             },
             || announce(&url, serving.json, terminal),
         );
@@ -178,6 +183,7 @@ struct ServerParts {
     metrics: Arc<Metrics>,
     api: ApiParts,
     sign_in: Option<OAuthParts>,
+    published: Option<PublishedFiles>,
 }
 
 /// The address that it listens on, and the one that it is called by.
@@ -275,6 +281,7 @@ async fn serve(
         token: served.token,
         api: Some(served.api),
         sign_in: served.sign_in,
+        published: served.published,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
     // Before anybody is told where the server is: who knows may end it.

@@ -1,12 +1,13 @@
 //! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
-mod add;
+pub(super) mod add;
 mod examination;
-mod import;
+pub(super) mod import;
 mod install;
-mod remove;
+pub(super) mod publish;
+pub(super) mod remove;
 mod stats;
-mod update;
+pub(super) mod update;
 mod verify;
 
 use std::sync::Arc;
@@ -66,6 +67,7 @@ pub(crate) fn run(
         SkillCommand::Outdated(arguments) => update::outdated(&arguments, environment, terminal),
         SkillCommand::Diff(arguments) => update::diff(&arguments, environment, terminal),
         SkillCommand::Verify(arguments) => verify::run(&arguments, environment, terminal),
+        SkillCommand::Publish(arguments) => publish::run(&arguments, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
         SkillCommand::New(arguments) => new::run(&arguments, environment, terminal),
     }

@@ -71,6 +71,8 @@ mod site;
 #[cfg(test)]
 mod skills_of_servers;
 #[cfg(test)]
+mod skills_words;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod story;

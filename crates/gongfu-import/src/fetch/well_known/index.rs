@@ -10,7 +10,7 @@ use url::Url;
 use crate::error::{ImportCode, ImportError};
 
 /// The schema of the second version; the first has none.
-const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+pub(crate) const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 /// The most entries.
 const MAX_ENTRIES: usize = 1_000;
 /// The most files of an entry of the first version.
@@ -18,7 +18,7 @@ const MAX_FILES: usize = 1_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
 /// The longest description of the second version, in UTF-16 units.
-const MAX_DESCRIPTION: usize = 1_024;
+pub(crate) const MAX_DESCRIPTION: usize = 1_024;
 /// The longest name of a refused entry that is shown, in characters.
 const MAX_SHOWN: usize = 100;
 
@@ -120,18 +120,19 @@ pub(super) fn read(bytes: &[u8], url: &Url) -> Result<Entries, ImportError> {
     }
 }
 
+/// Returns true for a name that an index may have: of a-z, 0-9 and single hyphens.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty()
+        && name.len() <= MAX_NAME
+        && name.bytes().all(is_plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
 /// The name and the description of an entry.
 fn head(skill: &Value) -> Result<(&str, &str), String> {
-    let is_name = |name: &str| {
-        let is_plain =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !name.is_empty()
-            && name.len() <= MAX_NAME
-            && name.bytes().all(is_plain)
-            && !name.starts_with('-')
-            && !name.ends_with('-')
-            && !name.contains("--")
-    };
     let name = text(skill, "name")?;
     if !is_name(name) {
         return Err("its name isn't of a-z, 0-9 and single hyphens".to_owned());

@@ -658,6 +658,7 @@ fn local(agent: Option<Arc<FakeAgent>>) -> (Router, Token) {
         public_url: None,
         token: Some(token.clone()),
         sign_in: None,
+        published: None,
         api: Some(ApiParts {
             catalog: Arc::new(catalog),
             profiles: vec![Profile::Standard],

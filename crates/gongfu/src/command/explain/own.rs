@@ -1,7 +1,7 @@
 //! The codes of the command line and of the HTTP server, each with its meaning, an example and the fix.
 
 /// The codes of the command line and the HTTP server.
-pub(super) const OWN: [(&str, &str, &str, &str); 71] = [
+pub(super) const OWN: [(&str, &str, &str, &str); 72] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -427,5 +427,11 @@ pub(super) const OWN: [(&str, &str, &str, &str); 71] = [
         "No lock of this place has the skill.",
         "gongfu skill remove nosuch",
         "`gongfu skill verify --json` lists the skills of the lock; --in names another place.",
+    ),
+    (
+        "SITE_FOREIGN",
+        "The folder of a site has files that `gongfu skill publish` didn't write, or that were changed since.",
+        "gongfu skill publish pdf --out .",
+        "Pass a new folder with --out, or move those files elsewhere.",
     ),
 ];

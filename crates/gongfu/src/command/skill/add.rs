@@ -3,15 +3,17 @@
 mod report;
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
+use gongfu_files::Home;
 use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::Delivery;
 use gongfu_import::place::{Changes, place};
+use gongfu_import::scope::Scope;
 use gongfu_import::source::{Source, is_ref, shown};
+use gongfu_import::target::Targets;
 
 use super::import::{Importer, clients, failure, scope};
 use crate::cli::AddArguments;
@@ -29,18 +31,41 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
+    let goal = Goal {
+        targets: Targets::shared(&scope, clients(&scope, environment)),
+        scope,
+        declared_only: false,
+    };
+    add_to(&goal, arguments, &home, environment, terminal)
+}
+
+/// The place of added skills.
+pub(in crate::command) struct Goal {
+    pub(in crate::command) scope: Scope,
+    pub(in crate::command) targets: Targets,
+    /// True to take only skills that declare their name and their description.
+    pub(in crate::command) declared_only: bool,
+}
+
+/// Adds skills to a place; that of the arguments doesn't count.
+pub(in crate::command) fn add_to(
+    goal: &Goal,
+    arguments: &AddArguments,
+    home: &Home,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
     let is_shown_only = arguments.list || arguments.dry_run;
     if !is_shown_only && !arguments.yes && (arguments.json || !io::stdin().is_terminal()) {
         let message = "adding skills needs a confirmation";
         let hint = "pass --yes to add without a question, or --dry-run to see what would be added";
         return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
     }
-    let importer = Importer::new(environment, &home, &scope)?;
-    let clients = clients(&scope, environment);
+    let importer = Importer::new(environment, home, &goal.scope)?;
     let mut reports = Vec::new();
     for text in &arguments.sources {
-        let source = source(text, arguments, environment)?;
-        let added = add(&source, arguments, &importer, &clients, terminal)?;
+        let source = source(text, arguments.reference.as_deref(), environment)?;
+        let added = add(&source, arguments, &importer, goal, terminal)?;
         reports.push(added);
     }
     if arguments.json {
@@ -49,18 +74,18 @@ pub(super) fn run(
     Ok(Outcome::Good)
 }
 
-fn source(
+pub(in crate::command) fn source(
     text: &str,
-    arguments: &AddArguments,
+    reference: Option<&str>,
     environment: &Environment,
 ) -> anyhow::Result<Source> {
     let current = environment.directory.as_deref();
     let current = current.context("there is no current folder")?;
     let mut source = Source::parse(text, current, environment.user.as_deref()).map_err(failure)?;
-    match (&mut source, &arguments.reference) {
+    match (&mut source, reference) {
         (_, None) => {}
         (Source::Git(git), Some(reference)) if is_ref(reference) => {
-            git.reference = Some(reference.clone());
+            git.reference = Some(reference.to_owned());
         }
         (Source::Git(_), Some(_)) => {
             let message = "--ref is not a branch, a tag or a commit";
@@ -79,16 +104,20 @@ fn add(
     source: &Source,
     arguments: &AddArguments,
     importer: &Importer<'_>,
-    clients: &[PathBuf],
+    goal: &Goal,
     terminal: &mut Terminal,
 ) -> anyhow::Result<serde_json::Value> {
+    let (scope, targets) = (&goal.scope, &goal.targets);
     let mut names = arguments.skills.clone();
     if let Source::Git(git) = source {
         names.extend(git.skill.clone());
     }
-    let scope = importer.scope;
     let download = importer.fetch(source, &names, arguments.full_depth);
     let mut download = download.map_err(failure)?;
+    if goal.declared_only {
+        let skills = &mut download.delivery.discovery.skills;
+        skills.retain(|skill| skill.is_declared);
+    }
     if arguments.list {
         return report::list(&download.delivery, arguments.json, terminal);
     }
@@ -96,7 +125,7 @@ fn add(
     let staged = download.stage(chosen).map_err(failure)?;
     let delivery = &download.delivery;
     if !arguments.json {
-        report::show(delivery, &staged, scope, clients, terminal)?;
+        report::show(delivery, &staged, targets, terminal)?;
     }
     if arguments.dry_run {
         return Ok(report::document(delivery, &staged, scope, None));
@@ -106,11 +135,15 @@ fn add(
         return Ok(report::document(delivery, &staged, scope, None));
     }
     importer.remember(&download, &staged).map_err(failure)?;
-    let put = staged.iter();
-    let put = put.map(|skill| download.placement(&skill.folder, skill, scope));
+    // One for each folder that gets its files.
+    let put = staged.iter().flat_map(|skill| {
+        let keys = targets.folders.iter();
+        let keys = keys.map(|folder| scope.key(folder, &skill.folder));
+        keys.map(|key| download.placement(&key, skill, scope))
+    });
     let changes = Changes {
         put: put.collect(),
-        clients: clients.to_owned(),
+        clients: targets.links.clone(),
         replace: arguments.replace,
         ..Changes::default()
     };
@@ -123,7 +156,7 @@ fn add(
 }
 
 /// The skills that a person means: all that aren't internal, without a name.
-fn chosen(
+pub(in crate::command) fn chosen(
     delivery: &Delivery,
     names: &[String],
     all: bool,

@@ -52,12 +52,8 @@ pub(super) fn scope(
 
 /// The folders of agents that get links: those that a project has, or that are installed.
 pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> {
-    let Some(user) = environment.user.as_deref() else {
+    let Some(machine) = machine(environment) else {
         return Vec::new();
-    };
-    let machine = Machine {
-        home: user,
-        variable: &Environment::folder_of_agent,
     };
     let others = AGENTS.iter().filter(|agent| !agent.is_shared());
     let mut folders: Vec<PathBuf> = match scope.kind {
@@ -77,8 +73,16 @@ pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> 
     folders
 }
 
+/// The machine of a person who has a home folder.
+pub(in crate::command) fn machine(environment: &Environment) -> Option<Machine<'_>> {
+    Some(Machine {
+        home: environment.user.as_deref()?,
+        variable: &Environment::folder_of_agent,
+    })
+}
+
 /// A failure of an import, for people and programs.
-pub(super) fn failure(error: ImportError) -> Failure {
+pub(in crate::command) fn failure(error: ImportError) -> Failure {
     let (code, message, hint) = (
         error.code.as_str(),
         plain(&error.message),
@@ -91,23 +95,23 @@ pub(super) fn failure(error: ImportError) -> Failure {
 }
 
 /// Fetches sources into folders of gongfu's home.
-pub(super) struct Importer<'a> {
-    pub(super) home: &'a Home,
-    pub(super) scope: &'a Scope,
+pub(in crate::command) struct Importer<'a> {
+    pub(in crate::command) home: &'a Home,
+    pub(in crate::command) scope: &'a Scope,
     git: GitSettings,
     tls: TlsConfig,
 }
 
 /// A source that was fetched, with the folder that has its files.
-pub(super) struct Download {
-    pub(super) delivery: Delivery,
+pub(in crate::command) struct Download {
+    pub(in crate::command) delivery: Delivery,
     temporary: HeldFolder,
     /// The number of times that skills of it were staged.
     stages: usize,
 }
 
 impl<'a> Importer<'a> {
-    pub(super) fn new(
+    pub(in crate::command) fn new(
         environment: &Environment,
         home: &'a Home,
         scope: &'a Scope,
@@ -130,7 +134,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Fetches a source; of an index, only the skills of these names.
-    pub(super) fn fetch(
+    pub(in crate::command) fn fetch(
         &self,
         source: &Source,
         names: &[String],
@@ -168,18 +172,26 @@ impl<'a> Importer<'a> {
 
 impl Download {
     /// Stages skills of the source, and checks them.
-    pub(super) fn stage(
+    pub(in crate::command) fn stage(
         &mut self,
         chosen: Vec<FoundSkill>,
     ) -> Result<Vec<StagedSkill>, ImportError> {
-        let candidates = candidates(&self.delivery, chosen)?;
         self.stages += 1;
         let name = format!("staged-{}", self.stages);
         let root = self.temporary.root();
         let into = root.dir().create_dir(&name);
         let into = into.and_then(|()| Root::open(&root.path().join(&name)));
-        let into = into.map_err(|error| unwritable(&error))?;
-        let mut staged = stage(&mut self.delivery.content, candidates, &into)?;
+        self.stage_into(chosen, &into.map_err(|error| unwritable(&error))?)
+    }
+
+    /// Stages skills of the source in a folder that the caller removes.
+    pub(in crate::command) fn stage_into(
+        &mut self,
+        chosen: Vec<FoundSkill>,
+        into: &Root,
+    ) -> Result<Vec<StagedSkill>, ImportError> {
+        let candidates = candidates(&self.delivery, chosen)?;
+        let mut staged = stage(&mut self.delivery.content, candidates, into)?;
         for skill in &mut staged {
             skill.findings = findings(skill);
         }
@@ -194,7 +206,7 @@ impl Download {
             Some((skill.found.name.clone(), entry))
         });
         Placement {
-            folder: key.to_owned(),
+            key: key.to_owned(),
             staged: skill.staged.clone(),
             locked: origin.locked(skill),
             npx,

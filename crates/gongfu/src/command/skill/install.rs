@@ -207,7 +207,7 @@ impl Stage<'_> {
 /// The placement of a skill whose locks stay as they are.
 fn exactly(skill: &InstalledSkill, staged: PathBuf) -> Placement {
     Placement {
-        folder: skill.key.clone(),
+        key: skill.key.clone(),
         staged,
         locked: skill.locked.clone(),
         npx: None,

@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal as _};
 
 use gongfu_core::port::Clock as _;
+use gongfu_files::Home;
 use gongfu_import::lock::own::OwnLock;
 use gongfu_import::place::{Changes, place};
+use gongfu_import::scope::Scope;
 use serde_json::json;
 
 use super::import::{failure, scope};
@@ -43,8 +45,21 @@ pub(super) fn run(
             terminal.line(&plain(&scope.folder(name).to_string_lossy()))?;
         }
     }
-    if !arguments.yes {
-        if !io::stdin().is_terminal() || arguments.json {
+    let (yes, json) = (arguments.yes, arguments.json);
+    finish(&home, &scope, &changes, yes, json, terminal)
+}
+
+/// Asks, then removes.
+pub(in crate::command) fn finish(
+    home: &Home,
+    scope: &Scope,
+    changes: &Changes,
+    yes: bool,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    if !yes {
+        if !io::stdin().is_terminal() || json {
             let message = "removing skills needs a confirmation";
             let hint = "pass --yes to remove without a question";
             return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
@@ -55,8 +70,8 @@ pub(super) fn run(
         }
     }
     let now = SystemClock.now().to_string();
-    let done = place(&home, &scope, &changes, &now).map_err(failure)?;
-    if arguments.json {
+    let done = place(home, scope, changes, &now).map_err(failure)?;
+    if json {
         let kept = done.kept.iter().map(|(_, kept)| kept.to_string_lossy());
         terminal.json(&json!({ "removed": changes.removed, "kept": kept.collect::<Vec<_>>() }))?;
         return Ok(Outcome::Good);

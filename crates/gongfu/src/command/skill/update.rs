@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _};
 
 use gongfu_core::port::Clock as _;
 use gongfu_import::place::{Changes, place};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::examination::{Examination, ExaminedSkill, Newer, Verdict, examine};
 use super::import::{Importer, failure, scope};
@@ -24,67 +24,113 @@ pub(super) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let json = arguments.locked.json;
-    if !arguments.dry_run && !arguments.yes && (json || !io::stdin().is_terminal()) {
-        let message = "updating skills needs a confirmation";
-        let hint = "pass --yes to update without a question, or --dry-run to see what would change";
-        return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
-    }
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.locked.place, environment, &home)?;
+    let order = Update {
+        names: arguments.locked.skills.clone(),
+        dry_run: arguments.dry_run,
+        replace: arguments.replace,
+        yes: arguments.yes,
+        json: arguments.locked.json,
+    };
+    order.check()?;
     let importer = Importer::new(environment, &home, &scope)?;
-    let examination = examine(&importer, &arguments.locked.skills)?;
-    if !json {
-        report::show(&examination.skills, terminal)?;
+    let (document, outcome) = order.run(&importer, terminal)?;
+    if order.json {
+        terminal.json(&document)?;
     }
-    let wanted: Vec<(&ExaminedSkill, &Newer)> = wanted(&examination, arguments.replace);
-    let is_wanted = !wanted.is_empty()
-        && !arguments.dry_run
-        && (arguments.yes || terminal.ask(&format!("update {}?", count(wanted.len(), "skill")))?);
-    let mut kept = Vec::new();
-    if is_wanted {
+    Ok(outcome)
+}
+
+/// An update that a person asks for.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::command) struct Update {
+    /// Only these skills; all without a name.
+    pub(in crate::command) names: Vec<String>,
+    pub(in crate::command) dry_run: bool,
+    pub(in crate::command) replace: bool,
+    pub(in crate::command) yes: bool,
+    pub(in crate::command) json: bool,
+}
+
+impl Update {
+    /// Refuses an update that has to ask, and can't.
+    pub(in crate::command) fn check(&self) -> Result<(), Failure> {
+        if self.dry_run || self.yes || !self.json && io::stdin().is_terminal() {
+            return Ok(());
+        }
+        let message = "updating skills needs a confirmation";
+        let hint = "pass --yes to update without a question, or --dry-run to see what would change";
+        Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint))
+    }
+
+    /// Updates skills of one place; answers what it did, for programs.
+    pub(in crate::command) fn run(
+        &self,
+        importer: &Importer<'_>,
+        terminal: &mut Terminal,
+    ) -> anyhow::Result<(Value, Outcome)> {
+        let scope = importer.scope;
+        let examination = examine(importer, &self.names)?;
+        if !self.json {
+            report::show(&examination.skills, terminal)?;
+        }
+        let wanted = wanted(&examination, self.replace);
+        let is_wanted = !wanted.is_empty() && !self.dry_run;
+        let question = format!("update {}?", count(wanted.len(), "skill"));
+        let is_wanted = is_wanted && (self.yes || terminal.ask(&question)?);
+        let mut kept = Vec::new();
+        if is_wanted {
+            let changes = self.changes(&examination, &wanted, importer)?;
+            let now = SystemClock.now().to_string();
+            let placed = place(importer.home, scope, &changes, &now);
+            kept = placed.map_err(failure)?.kept;
+        }
+        let updated: &[_] = if is_wanted { &wanted } else { &[] };
+        if !self.json {
+            for (_, kept) in &kept {
+                let kept = plain(&kept.to_string_lossy());
+                terminal.note(&format!("your version is kept: {kept}"));
+            }
+            terminal.line(&format!("updated {}", count(updated.len(), "skill")))?;
+        }
+        let keys = updated.iter().map(|(skill, _)| &skill.installed.key);
+        let kept = kept.iter().map(|(_, kept)| kept.to_string_lossy());
+        let document = json!({
+            "lock": scope.own_lock.to_string_lossy(),
+            "updated": keys.collect::<Vec<_>>(),
+            "kept": kept.collect::<Vec<_>>(),
+            "skills": report::documents(&examination.skills),
+        });
+        let is_left = |skill: &ExaminedSkill| match &skill.verdict {
+            Verdict::Failed(_) => true,
+            Verdict::Newer(_) => Newer::is_blocked(&skill.installed) && !self.replace,
+            _ => false,
+        };
+        let is_good = !examination.skills.iter().any(is_left);
+        Ok((document, Outcome::of(is_good)))
+    }
+
+    fn changes(
+        &self,
+        examination: &Examination,
+        wanted: &[(&ExaminedSkill, &Newer)],
+        importer: &Importer<'_>,
+    ) -> Result<Changes, Failure> {
         let mut changes = Changes {
-            replace: arguments.replace,
+            replace: self.replace,
             ..Changes::default()
         };
-        for (skill, newer) in &wanted {
-            let placement = examination.placement(&importer, &skill.installed, newer);
+        for (skill, newer) in wanted {
+            let placement = examination.placement(importer, &skill.installed, newer);
             changes.put.extend(placement.map_err(failure)?);
             // A skill that has another name now isn't locked under the old one, too.
             if newer.staged.found.name != skill.installed.name {
                 changes.removed_npx.push(skill.installed.name.clone());
             }
         }
-        let now = SystemClock.now().to_string();
-        kept = place(&home, &scope, &changes, &now).map_err(failure)?.kept;
+        Ok(changes)
     }
-    if json {
-        let updated: &[_] = if is_wanted { &wanted } else { &[] };
-        let updated = updated.iter().map(|(skill, _)| &skill.installed.key);
-        terminal.json(&json!({
-            "lock": scope.own_lock.to_string_lossy(),
-            "updated": updated.collect::<Vec<_>>(),
-            "kept": kept.iter().map(|(_, kept)| kept.to_string_lossy()).collect::<Vec<_>>(),
-            "skills": report::documents(&examination.skills),
-        }))?;
-    } else {
-        for (_, kept) in &kept {
-            let kept = plain(&kept.to_string_lossy());
-            terminal.note(&format!("your version is kept: {kept}"));
-        }
-        if is_wanted {
-            let skills = count(wanted.len(), "skill");
-            terminal.line(&format!("updated {skills}"))?;
-        } else {
-            terminal.note("nothing was updated");
-        }
-    }
-    let is_left = |skill: &ExaminedSkill| match &skill.verdict {
-        Verdict::Failed(_) => true,
-        Verdict::Newer(_) => Newer::is_blocked(&skill.installed) && !arguments.replace,
-        _ => false,
-    };
-    Ok(Outcome::of(!examination.skills.iter().any(is_left)))
 }
 
 /// The skills that an update replaces. One that a person changed isn't among them, unless they say so.

@@ -8,6 +8,7 @@ use gongfu_import::fetch::any::Delivery;
 use gongfu_import::place::Outcome;
 use gongfu_import::scope::Scope;
 use gongfu_import::source::shown;
+use gongfu_import::target::Targets;
 use serde_json::{Value, json};
 
 use crate::table::{clip, count};
@@ -53,8 +54,7 @@ pub(super) fn list(
 pub(super) fn show(
     delivery: &Delivery,
     staged: &[StagedSkill],
-    scope: &Scope,
-    clients: &[PathBuf],
+    targets: &Targets,
     terminal: &mut Terminal,
 ) -> anyhow::Result<()> {
     for skill in staged {
@@ -91,15 +91,15 @@ pub(super) fn show(
     let at = commit.map_or_else(String::new, |commit| format!(" at {commit}"));
     let source = plain(shown(&delivery.origin.source));
     let skills = count(staged.len(), "skill");
-    terminal.note(&format!(
-        "{skills} from {source}{at}, for {}",
-        plain(&scope.skills.to_string_lossy())
-    ));
-    for client in clients {
-        terminal.note(&format!(
-            "with links in {}",
-            plain(&client.to_string_lossy())
-        ));
+    let shown = |folder: &PathBuf| plain(&folder.to_string_lossy());
+    let folders: Vec<String> = targets.folders.iter().map(shown).collect();
+    let folders = folders.join(", ");
+    terminal.note(&format!("{skills} from {source}{at}, for {folders}"));
+    for client in targets.links.iter().take(MAX_NAMES) {
+        terminal.note(&format!("with links in {}", shown(client)));
+    }
+    if let Some(more) = targets.links.len().checked_sub(MAX_NAMES + 1) {
+        terminal.note(&format!("and in {} more", more + 1));
     }
     left_out(delivery, terminal);
     Ok(())
