@@ -21,6 +21,7 @@ pub mod import;
 pub mod ledger;
 pub mod library;
 pub mod near;
+pub mod netrc;
 pub mod network;
 pub mod pin;
 pub mod pipeline;

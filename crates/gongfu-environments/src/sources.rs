@@ -1,7 +1,6 @@
 //! The operator's settings of where packages come from: gongfu's own, or those of the installers.
 
 mod ini;
-mod netrc;
 mod proxy;
 
 use std::fmt;
@@ -12,7 +11,7 @@ use gongfu_core::network::{Proxies, Rule};
 use toml::{Table, Value};
 
 use crate::url;
-use netrc::Netrc;
+use gongfu_core::netrc::Netrc;
 
 pub use ini::{NpmLogin, Variable};
 pub use proxy::ProxySettings;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::ini::{npm_logins, value, values};
-use super::netrc::Netrc;
 use super::{InstallerFiles, ProxySettings, Sources, parse_uv};
+use gongfu_core::netrc::Netrc;
 
 /// No variable is set.
 fn none(_: &str) -> Option<String> {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gongfu_core::archive::ArchiveLimits;
+use gongfu_core::netrc::Netrc;
 use gongfu_core::skill::{Digest, SKILL_FILE, SkillPath};
 use gongfu_files::disk::{EntryKind, Root, kind_outside, reason};
 use ureq::tls::TlsConfig;
 
 use super::artifact::Files;
 use super::git::{Git, GitSettings};
-use super::web::{MAX_ARTIFACT, Web, shown};
+use super::web::{Login, MAX_ARTIFACT, Web, shown};
 use super::{artifact, folder, npm, well_known};
 use crate::candidate::Choice;
 use crate::content::Content;
@@ -29,6 +30,8 @@ pub struct Fetcher<'a> {
     pub git: GitSettings,
     /// The certificates that servers are checked by.
     pub tls: TlsConfig,
+    /// The person's logins by host.
+    pub logins: &'a Netrc,
     /// An empty folder for what is fetched; it is removed by the caller, after the files were read.
     pub temporary: &'a Root,
     /// The folder that paths in the lock are below.
@@ -116,7 +119,8 @@ impl Fetcher<'_> {
         names: &[String],
         search: Search<'_>,
     ) -> Result<Delivery, ImportError> {
-        let web = Web::new(&site.url, self.tls.clone(), None);
+        let login = Login::of(&site.url, self.logins);
+        let web = Web::new(&site.url, self.tls.clone(), login);
         if !site.is_file
             && let Some(index) = well_known::discover(&web, &site.url)?
         {

@@ -4,6 +4,9 @@
 
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gongfu_core::netrc::Netrc;
 use ureq::config::Config;
 use ureq::http::header::{AUTHORIZATION, CONTENT_ENCODING, LOCATION};
 use ureq::tls::TlsConfig;
@@ -27,18 +30,30 @@ const MAX_REDIRECTS: usize = 5;
 /// The longest address in a message, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// A secret for one origin.
-pub struct Token {
+/// A person's login for one origin.
+pub struct Login {
     /// The scheme, host and port that it is sent to. No other origin gets it.
     pub origin: Origin,
-    /// Its value.
-    pub value: String,
+    /// The value of the header: of the user and the password (RFC 7617).
+    authorization: String,
+}
+
+impl Login {
+    /// The login for an address, where a person's `.netrc` names its host.
+    pub fn of(url: &Url, logins: &Netrc) -> Option<Self> {
+        let (user, password) = logins.login_of(url.host_str()?)?;
+        let words = STANDARD.encode(format!("{user}:{password}"));
+        Some(Self {
+            origin: url.origin(),
+            authorization: format!("Basic {words}"),
+        })
+    }
 }
 
 /// Fetches what a person typed, and what that names.
 pub struct Web {
     origin: Origin,
-    token: Option<Token>,
+    login: Option<Login>,
     timeout: Duration,
     /// For the origin that was typed.
     typed: Agent,
@@ -59,7 +74,7 @@ pub struct Page {
 
 impl Web {
     /// A client for an address that a person typed, and that [`Source`](crate::source::Source) checked.
-    pub fn new(typed: &Url, tls: TlsConfig, token: Option<Token>) -> Self {
+    pub fn new(typed: &Url, tls: TlsConfig, login: Option<Login>) -> Self {
         let settings = || {
             Agent::config_builder()
                 .tls_config(tls.clone())
@@ -80,7 +95,7 @@ impl Web {
         let connector = DefaultConnector::default;
         Self {
             origin: typed.origin(),
-            token,
+            login,
             timeout: TIMEOUT,
             typed: Agent::with_parts(typed_config, connector(), DefaultResolver::default()),
             named: Agent::with_parts(named_config, connector(), PublicAddresses::default()),
@@ -109,7 +124,9 @@ impl Web {
         }
         let message = format!("{} answers with status {}", shown(&page.url), page.status);
         let hint = match page.status {
-            401 | 403 => "it needs a sign-in: give a token for this host, or check the URL",
+            401 | 403 => {
+                "it needs a sign-in: add the host to ~/.netrc (machine HOST login USER password TOKEN), or check the URL"
+            }
             404 | 410 => "check the URL",
             _ => "try again later",
         };
@@ -131,9 +148,9 @@ impl Web {
             }
             let request = self.agent(&url)?.get(url.as_str());
             let mut request = request.config().timeout_global(Some(left)).build();
-            let token = self.token.as_ref();
-            if let Some(token) = token.filter(|token| token.origin == url.origin()) {
-                request = request.header(AUTHORIZATION, format!("Bearer {}", token.value));
+            let login = self.login.as_ref();
+            if let Some(login) = login.filter(|login| login.origin == url.origin()) {
+                request = request.header(AUTHORIZATION, &login.authorization);
             }
             let mut response = request.call().map_err(failed)?;
             let status = response.status().as_u16();

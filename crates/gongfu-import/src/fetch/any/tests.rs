@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use gongfu_core::archive::ArchiveLimits;
+use gongfu_core::netrc::Netrc;
 use serde_json::json;
 use ureq::tls::TlsConfig;
 
@@ -98,6 +99,7 @@ fn no_error_shows_a_query() {
     let fetcher = Fetcher {
         git: GitSettings::default(),
         tls: TlsConfig::default(),
+        logins: &Netrc::default(),
         temporary: &root,
         base: folder.path(),
     };

@@ -6,9 +6,10 @@ use std::time::Duration;
 use ureq::tls::TlsConfig;
 use url::Url;
 
-use super::{Page, Token, Web};
+use super::{Login, Page, Web};
 use crate::error::{ImportCode, ImportError};
 use crate::fetch::test_server::{TestServer, redirect, respond};
+use gongfu_core::netrc::Netrc;
 
 fn client(url: &Url) -> Web {
     Web::new(url, TlsConfig::default(), None)
@@ -182,22 +183,23 @@ fn time_is_limited() {
 }
 
 #[test]
-fn a_token_is_sent_to_its_origin_alone() {
+fn a_login_is_sent_to_its_origin_alone() {
     let other = TestServer::with(vec![("/", b"x".to_vec())]);
     let server = TestServer::with(vec![("/", b"x".to_vec())]);
-    let token = |url: &Url| Token {
-        origin: url.origin(),
-        value: "secret".to_owned(),
-    };
-    let sent = |server: &TestServer, token| {
+    let logins = Netrc::parse("machine 127.0.0.1 login me password secret");
+    let login = || Login::of(&server.url("/"), &logins);
+    let sent = |server: &TestServer| {
         let url = server.url("/");
-        let web = Web::new(&url, TlsConfig::default(), Some(token));
+        let web = Web::new(&url, TlsConfig::default(), login());
         web.fetch(&url, 10, web.deadline()).unwrap();
         let head = server.requests().pop().unwrap();
-        head.contains("authorization: Bearer secret\r\n")
+        head.contains("authorization: Basic bWU6c2VjcmV0\r\n")
     };
-    assert!(sent(&server, token(&server.url("/"))));
-    assert!(!sent(&other, token(&server.url("/"))));
+    assert!(sent(&server));
+    assert!(!sent(&other), "another port is another origin");
+    // A login for every host would go to any address that a document names.
+    let all = Netrc::parse("default login me password secret");
+    assert!(Login::of(&server.url("/"), &all).is_none());
 }
 
 #[test]

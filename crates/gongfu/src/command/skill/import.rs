@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use gongfu_core::netrc::Netrc;
+use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::Root;
 use gongfu_files::{HeldFolder, Home};
 use gongfu_import::agents::{AGENTS, Machine};
@@ -26,6 +28,9 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::project;
 use crate::terminal::plain;
+
+/// The longest `.netrc` that is read, in bytes.
+const MAX_NETRC: u64 = 1024 * 1024;
 
 /// The place that a person names.
 ///
@@ -100,6 +105,7 @@ pub(in crate::command) struct Importer<'a> {
     pub(in crate::command) scope: &'a Scope,
     git: GitSettings,
     tls: TlsConfig,
+    logins: Netrc,
 }
 
 /// A source that was fetched, with the folder that has its files.
@@ -121,6 +127,7 @@ impl<'a> Importer<'a> {
                 has_ssh_command: environment.git_ssh_command.is_some(),
             },
             tls: tls(environment.packages.certificates.as_deref())?,
+            logins: logins(environment),
             home,
             scope,
         })
@@ -147,6 +154,7 @@ impl<'a> Importer<'a> {
         let fetcher = Fetcher {
             git: self.git,
             tls: self.tls.clone(),
+            logins: &self.logins,
             temporary: &folder.map_err(|error| unwritable(&error))?,
             base: &self.scope.base,
         };
@@ -213,6 +221,20 @@ impl Download {
             before: Overwrite::Nothing,
         }
     }
+}
+
+/// The logins of the person's `.netrc`; none where it can't be read.
+fn logins(environment: &Environment) -> Netrc {
+    let named = environment.packages.netrc.clone();
+    let user = environment.user.as_deref();
+    let file = named.or_else(|| Some(user?.join(".netrc")));
+    let text = file.and_then(|file| {
+        let name = SkillPath::new(file.file_name()?.to_str()?).ok()?;
+        Root::open(file.parent()?).ok()?.read(&name, MAX_NETRC).ok()
+    });
+    text.map_or_else(Netrc::default, |text| {
+        Netrc::parse(&String::from_utf8_lossy(&text.bytes))
+    })
 }
 
 /// The files of the chosen skills; no two go to one folder.

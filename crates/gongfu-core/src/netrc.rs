@@ -1,4 +1,4 @@
-//! The logins in a `.netrc`, for hosts of Python's indexes.
+//! The logins in a `.netrc`: a person's user names and passwords by host, as curl, git and pip read them.
 
 /// A login for one host.
 #[derive(Clone, Default)]
@@ -9,13 +9,21 @@ struct Entry {
     password: String,
 }
 
+impl Entry {
+    fn fits(&self, host: &str, user: Option<&str>) -> bool {
+        self.host.as_deref().is_none_or(|one| one == host)
+            && user.is_none_or(|user| user == self.user)
+            && !self.password.is_empty()
+    }
+}
+
 /// The logins of a file.
-#[derive(Default)]
-pub(super) struct Netrc(Vec<Entry>);
+#[derive(Clone, Default)]
+pub struct Netrc(Vec<Entry>);
 
 impl Netrc {
     /// Reads a file; what it doesn't understand it leaves out.
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut entries: Vec<Entry> = Vec::new();
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
@@ -47,15 +55,17 @@ impl Netrc {
         Self(entries)
     }
 
+    /// The user and the password for a host that the file names; those for every host (`default`) aren't among them.
+    pub fn login_of(&self, host: &str) -> Option<(&str, &str)> {
+        let mut named = self.0.iter().filter(|entry| entry.host.is_some());
+        let entry = named.find(|entry| entry.fits(host, None))?;
+        Some((&entry.user, &entry.password))
+    }
+
     /// The user and the password for a host, or for this user of it.
-    pub(super) fn login(&self, host: &str, user: Option<&str>) -> Option<(&str, &str)> {
-        let fits = |entry: &&Entry| {
-            entry.host.as_deref().is_none_or(|one| one == host)
-                && user.is_none_or(|user| user == entry.user)
-                && !entry.password.is_empty()
-        };
+    pub fn login(&self, host: &str, user: Option<&str>) -> Option<(&str, &str)> {
         // The first one counts, and `default` comes last.
-        let entry = self.0.iter().find(fits)?;
+        let entry = self.0.iter().find(|entry| entry.fits(host, user))?;
         Some((&entry.user, &entry.password))
     }
 }
