@@ -48,7 +48,7 @@ fn another_status_is_an_error() {
         error.message.ends_with("/closed answers with status 401"),
         "{error}"
     );
-    assert!(error.hint.contains("token"));
+    assert!(error.hint.contains(".netrc"));
     let (code, message) = failure(&server, "/a");
     assert_eq!(code, ImportCode::SourceUnreachable);
     assert_eq!(message, "/a answers with status 404");
