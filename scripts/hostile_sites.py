@@ -271,7 +271,8 @@ def indexes(private: str) -> Iterator[Site]:
     yield Site("a file without end", pages({INDEX: first(entry), f"{base}/SKILL.md": good, f"{base}/big": lambda exchange: (exchange.raw(b"HTTP/1.1 200 OK\r\n\r\n"), exchange.endless(bytes(MIB)))[0]}))
     yield Site("a file that redirects elsewhere", pages({INDEX: first(entry), f"{base}/SKILL.md": good, f"{base}/big": lambda exchange: exchange.redirect(f"{private}/x")}))
     names = [f"s-{n}" for n in range(12)]
-    large = {f"/.well-known/agent-skills/{name}/big": bytes(24 * MIB) for name in names}
+    zeros = bytes(24 * MIB)
+    large = {f"/.well-known/agent-skills/{name}/big": zeros for name in names}
     documents = {f"/.well-known/agent-skills/{name}/SKILL.md": document(name) for name in names}
     yield Site("288 MiB of skills", pages({INDEX: first(*({**entry, "name": name} for name in names)), **documents, **large}))
     yield Site("a skill that isn't there", pages({INDEX: first({**entry, "files": ["SKILL.md"]}), f"{base}/SKILL.md": good}), words=["--skill", "other"])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hostile_archives import DEFLATED, Entry, Maker, build, honest
-from import_world import Files, Skills, document
+from import_world import Files, Skills, brief, document
 
 BLOCK = 512
 MIB = 1024 * 1024
@@ -138,7 +138,7 @@ class TarMaker:
         yield "gnu-long", [gnu(b"a/" * 500_000), entry("c")]
         yield "gnu-nul", [gnu(b"a\0/../../b"), entry("c")]
         yield "gnu-huge", [head(b"././@LongLink", b"L", 0o77777777777), entry("c")]
-        for size in [b"77777777777\0", b"\x80" + b"\xff" * 11, b"\xff" * 12, b"-0000000001\0", b"xyz", b"99999999999\0", b"\x80\0\0\0" + b"\x7f" + b"\xff" * 7, b"00000001000\0"]:
+        for size in [b"77777777777\0", b"\x80" + b"\xff" * 11, b"\xff" * 12, b"-0000000001\0", b"xyz", b"99999999999\0", b"\x80\0\0\0" + b"\x7f" + b"\xff" * 7]:
             yield "size", [entry("a", b"x", size=size)]
         yield "checksum", [entry("a", checksum=1)]
         yield "checksum-zero", [entry("a", checksum=0)]
@@ -240,8 +240,8 @@ class TarMaker:
 
     def loose(self, seed: int) -> bytes:
         """A mebibyte that packs about twenty times."""
-        block = random.Random(seed).randbytes(64)
-        return b"".join(block + bytes([n % 251]) * 960 for n in range(1_024))
+        chance = random.Random(seed)
+        return b"".join(chance.randbytes(40) + bytes([n % 251]) * 984 for n in range(1_024))
 
     def zips(self) -> Iterator[Case]:
         name = "zip-links"
@@ -308,5 +308,6 @@ def honest_cases(chance: random.Random, count: int) -> Iterator[Case]:
                     whole.writestr(f"{skill}/{path}", content)
         return out.getvalue()
 
-    yield Case("honest", "240 MiB", "tar.gz", packed, large)
-    yield Case("honest", "240 MiB", "zip", zipped, large)
+    expected = {skill: {path: (brief(content), False) for path, (content, _) in files.items()} for skill, files in large.items()}
+    yield Case("honest", "240 MiB", "tar.gz", packed, expected)
+    yield Case("honest", "240 MiB", "zip", zipped, expected)

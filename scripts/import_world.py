@@ -24,7 +24,9 @@ CODES = {
 MAX_MEMORY = 400
 MAX_TIME = 60.0
 
-# The files of skills by their folders: content, and whether each is a program.
+# The longest content that is kept in memory: what gongfu takes is measured from what this program has.
+LONG = 1024 * 1024
+# The files of skills by their folders: content as `brief` has it, and whether each is a program.
 Files = dict[str, tuple[bytes, bool]]
 Skills = dict[str, Files]
 State = dict[str, tuple[int, str]]
@@ -32,6 +34,16 @@ State = dict[str, tuple[int, str]]
 
 def document(name: str, text: str = "Read it.") -> bytes:
     return f"---\nname: {name}\ndescription: Does {name}. Use it for tests.\n---\n\n{text}\n".encode()
+
+
+def brief(content: bytes) -> bytes:
+    """A content, or its digest where it is long."""
+    return content if len(content) <= LONG else hashlib.sha256(content).digest()
+
+
+def digest(path: str | Path) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def state(folder: Path) -> State:
@@ -44,8 +56,7 @@ def state(folder: Path) -> State:
             if os.path.islink(path):
                 found[path] = (stat.st_mode, os.readlink(path))
             elif os.path.isfile(path):
-                content = Path(path).read_bytes() if stat.st_mode & 0o400 else b"?"
-                found[path] = (stat.st_mode, hashlib.sha256(content).hexdigest())
+                found[path] = (stat.st_mode, digest(path).hex())
             else:
                 found[path] = (stat.st_mode, "")
     return found
@@ -108,10 +119,10 @@ class World:
     def skills(self) -> Path:
         return self.project / ".agents/skills"
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, output: bool = False) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [self.gongfu, *words], env=self.variables, cwd=self.project, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if output else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
     def run(self, *words: str, limit: float = MAX_TIME) -> Run:
@@ -165,7 +176,7 @@ class World:
             files = sorted(path for path in skill.rglob("*") if path.is_symlink() or not path.is_dir())
             found[skill.name] = {
                 str(path.relative_to(skill)): (f"-> {path.readlink()}".encode(), False) if path.is_symlink()
-                else (path.read_bytes(), bool(path.stat().st_mode & 0o111))
+                else (path.read_bytes() if path.stat().st_size <= LONG else digest(path), bool(path.stat().st_mode & 0o111))
                 for path in files
             }  # fmt: skip
         return found
@@ -198,7 +209,7 @@ class World:
                 paths = [sorted(found.get(name, {})) for name in sorted(wrong)]
                 faults.append(f"has other files than expected: {sorted(wrong)} {paths}"[:300])
             else:
-                faults += self._check_locks(expected)
+                faults += self.check_locks(expected)
             if run.status == 0:
                 self.reset()
         changed = differences(before, self.state())
@@ -207,13 +218,13 @@ class World:
             self.reset()
         return faults
 
-    def _check_locks(self, expected: Skills) -> list[str]:
+    def check_locks(self, expected: Skills) -> list[str]:
         """The locks name the skills, and each has its link."""
         faults = []
         own: dict[str, Any] = json.loads((self.project / "gongfu.lock").read_text())["skills"]
         for name, files in expected.items():
             locked = {path: hexadecimal(file["digest"]) for path, file in own.get(name, {}).get("files", {}).items()}
-            if locked != {path: hashlib.sha256(content).hexdigest() for path, (content, _) in files.items()}:
+            if locked != {path: digest(self.skills / name / path).hex() for path in files}:
                 faults.append(f"`{name}` isn't locked as it is")
             if not (self.project / ".claude/skills" / name / "SKILL.md").is_file():
                 faults.append(f"`{name}` isn't linked")

@@ -21,18 +21,29 @@ from __future__ import annotations
 import argparse
 import hashlib
 import multiprocessing
+import os
 import random
+import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients import binary
 from hostile_files import FileServer
+from hostile_repositories import Repository, addresses, backend, repositories, wires
+from hostile_sites import Answer, Site, SocketServer, sites
 from hostile_archives import Entry, build
 from hostile_tars import TarMaker, honest_cases
 from import_world import MAX_TIME, Skills, World, document
+from killed_imports import prove_kills, prove_pairs
+
+# The longest that a slow server may keep an import, in seconds.
+MAX_SLOW = 150.0
 
 Written = tuple[str, str, str, Skills | None]
 
@@ -132,6 +143,116 @@ def planted(world: World) -> list[str]:
     return faults
 
 
+@dataclass
+class Trial:
+    """One source, and what has to come of it."""
+
+    name: str
+    words: list[str]
+    expected: Skills | None
+    answer: Answer | None = None
+    path: str = ""
+    is_slow: bool = False
+
+
+@dataclass
+class Judge:
+    """Runs trials, each in a world that nothing else uses meanwhile, and counts."""
+
+    gongfu: Path
+    folder: Path
+    variables: dict[str, str]
+    faults: list[str] = field(default_factory=list)
+    codes: Counter[str] = field(default_factory=Counter)
+    count: int = 0
+    harmless: int = 0
+    slowest: tuple[float, str] = (0.0, "")
+    largest: tuple[int, str] = (0, "")
+    worlds: list[World] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, trial: Trial) -> None:
+        with self.lock:
+            world = self.worlds.pop() if self.worlds else None
+            number = self.count
+            self.count += 1
+        if world is None:
+            world = World(self.folder / f"world-{number}", self.gongfu, dict(self.variables))
+            world.warm()
+        before = world.state()
+        if trial.answer:
+            with SocketServer(trial.answer) as server:
+                run = world.add(f"{server.url}{trial.path}", *trial.words, limit=MAX_SLOW if trial.is_slow else MAX_TIME)
+        else:
+            run = world.add(*trial.words)
+        wrong = world.judge(run, before, trial.expected)
+        if "\x1b" in run.output + run.messages:
+            wrong.append("a terminal would obey what is printed")
+        with self.lock:
+            self.worlds.append(world)
+            self.faults += [f"{trial.name}: {fault}" for fault in wrong]
+            self.slowest = max(self.slowest, (run.seconds, trial.name)) if not trial.is_slow else self.slowest
+            self.largest = max(self.largest, (run.memory, trial.name))
+            self.harmless += trial.expected is not None
+            if trial.expected is None:
+                self.codes[run.code] += 1
+
+    def all(self, trials: list[Trial]) -> None:
+        """The slow ones at once, beside the others."""
+        slow = [trial for trial in trials if trial.is_slow]
+        with ThreadPoolExecutor(max(1, len(slow))) as pool:
+            futures = [pool.submit(self.run, trial) for trial in slow]
+            for trial in trials:
+                if not trial.is_slow:
+                    self.run(trial)
+            for future in futures:
+                future.result()
+
+    def line(self, what: str) -> str:
+        return (
+            f"{what}: {self.count - self.harmless} hostile and {self.harmless} harmless ones: "
+            f"{', '.join(f'{count} {code}' for code, count in self.codes.most_common())}; slowest {self.slowest[0]:.1f} s ({self.slowest[1]}), "
+            f"largest {self.largest[0]} MiB ({self.largest[1]})"
+        )
+
+
+def prove_servers(gongfu: Path, folder: Path, seed: int, is_short: bool) -> tuple[list[str], str]:
+    """Sites on the web, repositories by their files and by git's server, servers of git, and strange addresses."""
+    outside, served = folder / "outside", folder / "served"
+    outside.mkdir()
+    served.mkdir()
+    judge = Judge(gongfu, folder, {})
+    step = 7 if is_short else 1
+    with SocketServer(lambda exchange: exchange.respond(b"---\nname: private\ndescription: d\n---\n")) as private:
+        trials = [of_site(site) for at, site in enumerate(sites(private.url)) if at % step == 0 or not is_short and site.is_slow]
+        trials += [Trial(f"address {address!r}", [address], None) for at, address in enumerate(addresses(outside)) if at % step == 0]
+        for wire in wires(private.url, outside):
+            if not is_short or len(trials) % step == 0 and not wire.is_slow and not wire.is_large:
+                trials.append(Trial(f"git server: {wire.name}", [], wire.expected, wire.answer, f"/x.git{wire.ending}", wire.is_slow))
+        if is_short:
+            trials = [trial for trial in trials if not trial.is_slow]
+        judge.all(trials)
+        with SocketServer(backend(served, {"PATH": os.environ["PATH"], "HOME": str(outside)})) as server:
+            for at, case in enumerate(repositories(outside)):
+                if at % step:
+                    continue
+                repository = Repository(served / f"{at}.git")
+                case.make(repository)
+                for address in [f"file://{repository.folder}", f"{server.url}/{at}.git"]:
+                    judge.run(Trial(f"repository: {case.name} ({address[:4]})", [f"{address}{case.ending}", *case.words], case.expected))
+                shutil.rmtree(repository.folder)
+        judge.faults += [f"a private server was asked for {path}" for path in private.paths]
+    if left := sorted(path.name for path in outside.iterdir()):
+        judge.faults.append(f"something acted: {left}")
+    if judge.count - judge.harmless < (40 if is_short else 400) or judge.harmless < (3 if is_short else 30):
+        judge.faults.append("there were too few servers")
+    return judge.faults, judge.line("servers")
+
+
+def of_site(site: Site) -> Trial:
+    return Trial(f"site: {site.name}", site.words, site.expected, site.answer, site.path, site.is_slow)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gongfu", type=Path)
@@ -140,7 +261,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="PART")
     options = parser.parse_args()
     gongfu = binary(options.gongfu)
-    provers = {"archives": prove_archives}
+    provers = {"archives": prove_archives, "servers": prove_servers, "kills": prove_kills, "pairs": prove_pairs}
     if unknown := set(options.parts) - provers.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     count = 0

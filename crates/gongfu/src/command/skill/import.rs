@@ -37,6 +37,13 @@ pub(super) fn scope(
     }
 }
 
+/// Finishes what an import that was killed left in a place, so that its locks agree with its skills.
+///
+/// Where that can't be done, what is there is read as it is.
+pub(super) fn recover(scope: &Scope, home: &Home) {
+    let _ = gongfu_files::transaction::recover(home, scope.staging());
+}
+
 /// The folders of agents that get links: those that a project has, or that are installed.
 pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> {
     let Some(user) = environment.user.as_deref() else {
