@@ -34,6 +34,8 @@ const CHUNK: usize = 64 * 1024;
 /// unless a line comes before the pipe ends. That one is no child of the program, which may wait for all of its own.
 const GUARDED: &str = r#"
 ( { read -r _ || kill -s KILL 0; } <"$0" >/dev/null 2>&1 & )
+[ "$1" = 0 ] || ulimit -v "$1" 2>/dev/null
+shift
 exec "$@"
 "#;
 /// The shell.
@@ -60,6 +62,8 @@ pub(crate) struct Program<'a> {
     pub(crate) variables: Vec<(&'a str, Option<OsString>)>,
     /// Its input; empty without any.
     pub(crate) stdin: Option<Vec<u8>>,
+    /// The most KiB of memory that each of its processes may have, where the system can limit that; 0 for any.
+    pub(crate) memory: u32,
     /// The time that it may take.
     pub(crate) timeout: Duration,
     /// The most bytes that it may write to its output.
@@ -121,6 +125,7 @@ impl Program<'_> {
         let mut command = Command::new(SHELL);
         command.args(["-c", GUARDED]);
         command.arg(format!("/dev/fd/{}", end.as_raw_fd()));
+        command.arg(self.memory.to_string());
         command.arg(self.name).args(&self.arguments);
         command.process_group(0);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -23,6 +23,8 @@ use crate::source::{GitSource, is_loopback, shown};
 const TIMEOUT: Duration = Duration::from_mins(10);
 /// The time that a question to a repository on this disk may take.
 const LOCAL_TIMEOUT: Duration = Duration::from_mins(2);
+/// The most KiB of memory of a git: a server decides how many refs and objects it has to hold.
+const MEMORY: u32 = 3 * 1024 * 1024;
 /// The most bytes of a repository, packed.
 const MAX_REPOSITORY: u64 = 512 * 1024 * 1024;
 /// The most bytes of a list of refs, or of files.
@@ -316,6 +318,7 @@ impl Git {
             folder: None,
             variables: self.variables(source),
             stdin,
+            memory: MEMORY,
             timeout: if is_local { LOCAL_TIMEOUT } else { TIMEOUT },
             max_output,
             watch,

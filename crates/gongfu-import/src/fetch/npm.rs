@@ -69,6 +69,8 @@ fn fetch_by(
         folder: Some(folder),
         variables: Vec::new(),
         stdin: None,
+        // Its runtime reserves more than it uses.
+        memory: 0,
         timeout: TIMEOUT,
         max_output: MAX_OUTPUT,
         watch: None,

@@ -22,6 +22,7 @@ fn shell<'a>(script: &str) -> Program<'a> {
         folder: None,
         variables: Vec::new(),
         stdin: None,
+        memory: 0,
         timeout: Duration::from_mins(1),
         max_output: 1_000_000,
         watch: None,
@@ -110,6 +111,21 @@ fn time_is_limited() {
         let error = program.run().unwrap_err();
         assert_eq!(error.code, ImportCode::SourceUnreachable, "{script}");
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_limited() {
+    // The last line of what has none is all of it.
+    let script = "head -c 100000000 /dev/zero | tail -n 1 | wc -c";
+    let (_, whole, _) = text(shell(script).run().unwrap());
+    assert_eq!(whole.trim(), "100000000");
+    let program = Program {
+        memory: 50_000,
+        ..shell(script)
+    };
+    let (_, limited, messages) = text(program.run().unwrap());
+    assert_ne!(limited.trim(), "100000000", "{messages}");
 }
 
 #[test]

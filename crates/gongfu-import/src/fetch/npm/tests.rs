@@ -57,6 +57,7 @@ fn write(folder: &Path, name: &str, bytes: Vec<u8>) {
         folder: Some(folder),
         variables: Vec::new(),
         stdin: Some(bytes),
+        memory: 0,
         timeout: Duration::from_mins(1),
         max_output: 0,
         watch: None,

@@ -55,6 +55,13 @@ pub(super) fn scope(
     }
 }
 
+/// Finishes what an import that was killed left in a place, so that its locks agree with its skills.
+///
+/// Where that can't be done, what is there is read as it is.
+pub(super) fn recover(scope: &Scope, home: &Home) {
+    let _ = gongfu_files::transaction::recover(home, scope.staging());
+}
+
 /// The folders of agents that get links: those that a project has, or that are installed.
 pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> {
     let Some(machine) = machine(environment) else {
@@ -122,6 +129,7 @@ impl<'a> Importer<'a> {
         home: &'a Home,
         scope: &'a Scope,
     ) -> anyhow::Result<Self> {
+        recover(scope, home);
         Ok(Self {
             git: GitSettings {
                 has_ssh_command: environment.git_ssh_command.is_some(),

@@ -9,7 +9,7 @@ use gongfu_import::place::{Changes, place};
 use gongfu_import::scope::Scope;
 use serde_json::json;
 
-use super::import::{failure, scope};
+use super::import::{failure, recover, scope};
 use crate::cli::RemoveArguments;
 use crate::clock::SystemClock;
 use crate::command::Outcome;
@@ -25,6 +25,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
+    recover(&scope, &home);
     let lock = OwnLock::read(&scope.own_lock).map_err(failure)?;
     let mut changes = Changes {
         replace: arguments.replace,

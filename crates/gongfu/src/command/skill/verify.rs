@@ -3,7 +3,7 @@
 use gongfu_import::place::verify_all;
 use serde_json::json;
 
-use super::import::{failure, scope};
+use super::import::{failure, recover, scope};
 use crate::cli::LockedArguments;
 use crate::command::Outcome;
 use crate::environment::Environment;
@@ -19,6 +19,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
+    recover(&scope, &home);
     let mut verified = verify_all(&scope).map_err(failure)?;
     if let Some(name) = arguments
         .skills
