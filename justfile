@@ -226,6 +226,10 @@ prove-refusals *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_refusals.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove that `gongfu skills` leaves the same on disk as `npx skills`, and that sites of skills are read by both
+prove-skills-words *ARGUMENTS: programs
+    {{ python }} scripts/compare_skills_words.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Prove that `gongfu adopt` finds every kind of skill, changes no file but those it tells, and leaves all as it was
 prove-adopt *ARGUMENTS:
     cargo build --quiet --release --package gongfu

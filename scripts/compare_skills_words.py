@@ -4,23 +4,29 @@
     compare_skills_words.py [--gongfu BIN] [--npx CLI.MJS] [--node NODE] [--only WORDS]
 
 Each case runs commands with both programs, in two equal homes with an empty project and the same sources (a git repository
-and a folder), without a network. Everything below the home is compared afterwards, apart from gongfu's own lock and the times
+and a folder), in a namespace with no network but its own loopback. Everything below the home is compared afterwards, apart from gongfu's own lock and the times
 in the lock of a person. Agents that gongfu leaves out are named in LEFT_OUT. Where gongfu refuses what the other program does
-in part, or overwrites, it has to leave all as it was. A difference is planted first, and has to be
+in part, or overwrites, it has to leave all as it was. Last, both programs add skills from a site that `gongfu skill publish`
+wrote, and from `gongfu serve --publish`: both install the files that were published. A difference is planted first, and has to be
 found. Exits 1 for a difference.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import re
 import shlex
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +35,8 @@ from clients import REPOSITORY, binary
 TOOLS = REPOSITORY / ".tools/node/node_modules"
 # gongfu's lock, and the folder of an agent (`eve`) that gets a rewritten SKILL.md there, which gongfu doesn't make.
 LEFT_OUT = re.compile(r"(.*/)?gongfu\.lock|project/agent(/.*)?")
+# Set in the namespace without a network.
+APART = "GONGFU_COMPARED_APART"
 TIME = re.compile(r'"(installedAt|updatedAt)": "[^"]*"')
 State = dict[str, tuple[str, str]]
 
@@ -196,7 +204,69 @@ def check_control(npx: World) -> bool:
     return True
 
 
+def bring_up_loopback() -> None:
+    """Starts the one interface of a new namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = struct.pack("16sh14x", b"lo", 0x1)  # IFF_UP
+        fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
+
+
+def compare_sites(gongfu: Path, npx: World, own: World, folder: Path) -> int:
+    """The number of sites whose skills one of the programs installs otherwise than they were published."""
+    offered = folder / "offered"
+    write(offered / "one/SKILL.md", "---\nname: one\ndescription: The first.\n---\n\nSteps.\n")
+    write(offered / "one/scripts/run.sh", "#!/bin/sh\necho one\n", 0o755)
+    write(offered / "one/notes/Ünïcode name.md", "Text.\n")
+    write(offered / "plain/SKILL.md", "---\nname: plain\ndescription: A document.\n---\n\nSteps.\n")
+    places = ["--no-default-dirs", "--skills-dir", str(offered)]
+    for name in ("site", "again"):
+        subprocess.run([gongfu, "skill", "publish", str(offered), "--out", str(folder / name), "--name", "team"], check=True, env=own.environment, capture_output=True)
+    failed = 0
+    if differences(state(folder / "site", False), state(folder / "again", False)):
+        print("differs: a second publication has other bytes")
+        failed += 1
+    static = subprocess.Popen([sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(folder / "site"), "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    served = subprocess.Popen([gongfu, "serve", "--listen", "127.0.0.1:0", "--publish", "*", *places], env={**own.environment, "GONGFU_HOME": str(folder / "server")}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert static.stdout and served.stdout
+        port = re.search(r"port (\d+)", static.stdout.readline())
+        assert port
+        bases = {"a static site": f"http://127.0.0.1:{port[1]}", "gongfu serve": served.stdout.readline().split()[-1].removesuffix("/mcp")}
+        wait_for(f"{bases['gongfu serve']}/.well-known/agent-skills/index.json")
+        for title, base in bases.items():
+            case = Case((f"add {base} -y -a codex",))
+            (expected, told), (got, own_told) = npx.run(case), own.run(case)
+            # Without the permissions: the other program writes no programs from an archive.
+            bytes_of = {name: value[1] for name, value in expected.items()}
+            found = [name for name in expected.keys() | got.keys() if bytes_of.get(name) != got.get(name, ("", None))[1]]
+            published = {f"project/.agents/skills/{name}": value for name, value in state(offered, False).items()}
+            found += [f"published {line}" for line in differences(published, {name: value for name, value in got.items() if "/skills/" in name})]
+            failed += bool(found)
+            print(f"{'differs' if found else 'same':8} {len(expected):3} entries  add from {title}")
+            if found:
+                print("\n".join(f"    {line}" for line in found), told[-1500:], own_told[-1500:], sep="\n")
+    finally:
+        for process in (static, served):
+            process.terminate()
+            process.wait()
+    return failed
+
+
+def wait_for(address: str) -> None:
+    """Waits until a server has read its library."""
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(address, timeout=10):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"error: nothing at {address}")
+
+
 def main() -> int:
+    if APART not in os.environ:
+        os.execvpe("unshare", ["unshare", "-rn", sys.executable, *sys.argv], {**os.environ, APART: "1"})
+    bring_up_loopback()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gongfu", type=Path)
     parser.add_argument("--npx", type=Path, default=TOOLS / "skills/bin/cli.mjs", help="cli.mjs of the package `skills`, 1.7.4")
@@ -209,16 +279,14 @@ def main() -> int:
         print(f"error: there is no {arguments.npx}; install the package `skills`, or name its cli.mjs with --npx", file=sys.stderr)
         return 1
     version = json.loads((arguments.npx.parent.parent / "package.json").read_text())["version"]
-    # No network: what it would send or ask goes nowhere.
-    apart = ["unshare", "-rn"]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="gongfu-words-") as name:
         folder = Path(name).resolve()
         made = sources(folder)
         path = f"{arguments.node.resolve().parent}:/usr/bin:/bin"
         world = folder / "world"
-        npx = World(world, [*apart, str(arguments.node.resolve()), str(arguments.npx.resolve())], folder / "unused", path, made)
-        own = World(world, [*apart, str(gongfu), "skills"], folder / "own", path, made)
+        npx = World(world, [str(arguments.node.resolve()), str(arguments.npx.resolve())], folder / "unused", path, made)
+        own = World(world, [str(gongfu), "skills"], folder / "own", path, made)
         if not check_control(npx):
             return 1
         cases = [case for case in CASES if arguments.only in " && ".join(case.commands)]
@@ -235,8 +303,9 @@ def main() -> int:
             if found or arguments.verbose:
                 print("\n".join(f"    {line}" for line in found[:20]))
                 print("".join(f"    | {line}\n" for line in (told[-1500:] + own_told[-1500:]).splitlines() if line.strip()))
+        sites = compare_sites(gongfu, npx, own, folder) if not arguments.only else 0
     print(f"skills {version}: {len(cases) - failed} of {len(cases)} cases leave the same on disk, or are refused as a whole")
-    return 1 if failed or not cases else 0
+    return 1 if failed or sites or not cases else 0
 
 
 if __name__ == "__main__":

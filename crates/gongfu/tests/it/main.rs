@@ -58,6 +58,8 @@ mod project;
 #[cfg(test)]
 mod protocol;
 #[cfg(test)]
+mod publication;
+#[cfg(test)]
 mod run;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
