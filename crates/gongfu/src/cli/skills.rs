@@ -114,6 +114,7 @@ pub(crate) struct SkillsListArguments {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct SkillsUpdateArguments {
     /// Only these skills
     #[arg(value_name = "SKILL")]
