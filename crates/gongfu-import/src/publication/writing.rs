@@ -76,7 +76,10 @@ pub fn write(home: &Home, temporary: &Root, out: &Path, site: &Site) -> Result<(
 fn check(out: &Path) -> Result<(), ImportError> {
     let foreign = |path: &Path| {
         let shown = path.display();
-        let message = format!("{} has {shown}, which is no file of a site", out.display());
+        let message = format!(
+            "{} has {shown}, which belongs to no site that was published",
+            out.display()
+        );
         let hint =
             "pass a new folder with --out, or move such files elsewhere; nothing was changed";
         ImportError::new(ImportCode::SiteForeign, message, hint)

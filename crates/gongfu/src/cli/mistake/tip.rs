@@ -158,8 +158,9 @@ impl StrayWord<'_> {
     fn swapped(&self, verb: &str, rest: &[String]) -> Option<String> {
         let (noun, rest) = rest.split_first()?;
         let folded = near::folded(noun);
-        let group = self.root.find_subcommand(&folded);
-        let group = group.or_else(|| self.root.find_subcommand(folded.strip_suffix('s')?))?;
+        let one = folded.strip_suffix('s').unwrap_or(&folded);
+        let group = self.root.find_subcommand(one);
+        let group = group.or_else(|| self.root.find_subcommand(&folded))?;
         if !group.has_subcommands() {
             return None;
         }

@@ -38,18 +38,16 @@ pub(super) fn run(
     let mut skills = Vec::new();
     let mut known = None;
     for text in &arguments.skills {
-        let folder = match folder(text, environment) {
-            Some(folder) => folder,
-            None => {
-                let library = match &known {
-                    Some(library) => library,
-                    None => {
-                        let parts = wiring::parts(environment, &arguments.places)?;
-                        known.insert(library(&parts)?)
-                    }
-                };
-                of_library(library, text, arguments.json, terminal)?
-            }
+        let folder = if let Some(folder) = folder(text, environment) {
+            folder
+        } else {
+            let library = if let Some(library) = &known {
+                library
+            } else {
+                let parts = wiring::parts(environment, &arguments.places)?;
+                known.insert(library(&parts)?)
+            };
+            of_library(library, text, arguments.json, terminal)?
         };
         let read = read(&folder, &home, environment)?;
         if !arguments.json {

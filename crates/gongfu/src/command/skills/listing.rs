@@ -28,7 +28,7 @@ const MAX_DOCUMENT: u64 = 4 * 1024 * 1024;
 const MAX_AGENTS: usize = 5;
 
 /// A skill in one or more folders.
-struct Listed {
+struct ListEntry {
     path: PathBuf,
     agents: Vec<&'static str>,
 }
@@ -41,11 +41,11 @@ pub(super) fn run(
     let home = wiring::home(environment)?;
     let place = Place::of(&arguments.agents, environment, &home)?;
     let scope = &place.scope;
-    let mut listed: BTreeMap<String, Listed> = BTreeMap::new();
+    let mut listed: BTreeMap<String, ListEntry> = BTreeMap::new();
     let is_all = arguments.agents.agents.is_empty();
     let mut add = |folder: &Path, agent: Option<&'static str>| {
         for (name, path) in skills(folder) {
-            let one = listed.entry(name).or_insert_with(|| Listed {
+            let one = listed.entry(name).or_insert_with(|| ListEntry {
                 path,
                 agents: Vec::new(),
             });
