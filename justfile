@@ -239,6 +239,15 @@ prove-adopt *ARGUMENTS:
 prove-adopt-short: programs
     {{ python }} scripts/prove_adopt.py --gongfu target/debug/gongfu --count 200 --kills 8
 
+# Prove that skills are installed and locked as by `npx skills`, and that each works on what the other installed; `--bench` compares times
+prove-import *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_import.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with fewer sources and changes
+prove-import-short: programs
+    {{ python }} scripts/prove_import.py --gongfu target/debug/gongfu --short
+
 # Prove that hostile archives are refused and leave nothing, and that honest ones come back equal
 prove-archives *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -541,7 +550,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-adopt-short prove-faults-short prove-models-short prove-resume-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-adopt-short prove-import-short prove-faults-short prove-models-short prove-resume-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -14,7 +14,7 @@ pub struct ContentFile {
     pub size: u64,
     /// Its permissions, of which `0o111` says that it is a program.
     pub mode: u32,
-    /// True if the source has a link here, to a file elsewhere in the source.
+    /// True if the source has a link here, or above, to what is elsewhere in the source.
     pub is_link: bool,
 }
 

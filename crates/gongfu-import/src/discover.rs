@@ -4,12 +4,13 @@
 //! a skill at the top is the only one; else those of the conventional folders and of plugins; else all, down to five
 //! levels. Skills that lie deeper are counted, so that none is left out silently.
 
+mod declared;
 mod folders;
 mod plugin;
 
 use std::collections::HashSet;
 
-use gongfu_core::skill::{Document, SKILL_FILE, SKILL_FILE_LOWER, SkillPath, document};
+use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath, document};
 use serde_json::Value;
 
 use crate::content::Content;
@@ -82,13 +83,18 @@ pub struct FoundSkill {
     pub document: &'static str,
     /// The plugin that lists it.
     pub plugin: Option<String>,
-    /// True if it declares its name and its description, without which other installers don't take it.
+    /// True if its document declares its name and its description by the letter of the format.
     pub is_declared: bool,
     /// True if its author keeps it out of installations that don't name it (`metadata.internal`).
     pub is_internal: bool,
 }
 
 impl FoundSkill {
+    /// Returns true if other installers find it. Their locks have no other skills.
+    pub fn is_found_elsewhere(&self) -> bool {
+        self.is_declared && self.document == SKILL_FILE
+    }
+
     /// The path of its document in the source.
     pub fn document_path(&self) -> String {
         join(self.folder.as_str(), self.document)
@@ -248,10 +254,15 @@ impl Finder<'_> {
     }
 
     fn add(&mut self, folder: SkillPath, document: &'static str, bytes: &[u8]) {
-        let Some(read) = document::parse(bytes, folder.file_name()) else {
+        let mut diagnostics = Vec::new();
+        let Some(read) = document::read(bytes, folder.file_name(), &mut diagnostics) else {
             return;
         };
-        let name = declared(&read, "name").unwrap_or_else(|| read.name.to_string());
+        let declared = declared::text(&read, "name");
+        let is_declared = declared.is_some()
+            && declared::text(&read, "description").is_some()
+            && declared::is_exact(&read, &diagnostics);
+        let name = declared.unwrap_or_else(|| read.name.to_string());
         if self.names.contains(&name) || self.is_installed(&name, &folder) {
             return;
         }
@@ -259,8 +270,7 @@ impl Finder<'_> {
         let internal = read.frontmatter.get("metadata");
         let internal = internal.and_then(|metadata| metadata.get("internal"));
         self.skills.push(FoundSkill {
-            is_declared: declared(&read, "name").is_some()
-                && declared(&read, "description").is_some(),
+            is_declared,
             is_internal: internal == Some(&Value::Bool(true)),
             plugin: self.plugins.of(&folder).map(str::to_owned),
             name,
@@ -278,16 +288,6 @@ impl Finder<'_> {
         let names = [normal(name), normal(folder.file_name())];
         is_client && names.iter().any(|name| self.installed.contains(name))
     }
-}
-
-/// The text of a field, without control characters; `None` where it is no text, or empty.
-fn declared(document: &Document, field: &str) -> Option<String> {
-    let text = document.frontmatter.get(field)?.as_str()?;
-    let text: String = text
-        .chars()
-        .filter(|character| !character.is_control())
-        .collect();
-    (!text.is_empty()).then_some(text)
 }
 
 /// A name as the lock's and the document's are compared.

@@ -110,8 +110,12 @@ impl Origin {
         }
     }
 
-    /// The entry of a skill in a lock of `npx skills`; none where that program makes none.
+    /// The entry of a skill in a lock of `npx skills`; none where that program makes none, or doesn't find the skill: it
+    /// would say that the skill was deleted, and offer to remove it.
     pub fn npx_entry(&self, lock: NpxLock, skill: &StagedSkill, base: &Path) -> Option<NpxEntry> {
+        if !skill.found.is_found_elsewhere() {
+            return None;
+        }
         let hash = skill.computed_hash.clone();
         let entry = match self.npx.as_ref()? {
             NpxOrigin::Git(kind, url) => {

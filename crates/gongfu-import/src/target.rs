@@ -11,7 +11,7 @@ use crate::place::{is_there, leads_to};
 use crate::scope::{Scope, ScopeKind};
 
 /// The agent whose folder in a project is made although the project doesn't use it yet.
-const ALWAYS: &str = "claude-code";
+pub const ALWAYS: &str = "claude-code";
 
 /// The folders that get a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

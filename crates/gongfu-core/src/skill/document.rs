@@ -130,11 +130,7 @@ fn decoded(bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Option<SourceText
 }
 
 /// Reads a SKILL.md and checks its frontmatter; `None` for what is refused.
-pub(super) fn read(
-    bytes: &[u8],
-    folder: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Document> {
+pub fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
     let source = decoded(bytes, diagnostics)?;
     let frontmatter = Frontmatter::read(&source, diagnostics);
     let name = field::check(&source, &frontmatter, folder, diagnostics);

@@ -150,6 +150,8 @@ fn a_document_without_fields_is_found_and_says_so() {
         .map(|skill| (skill.name.as_str(), skill.is_declared, skill.is_internal))
         .collect();
     assert_eq!(seen, [("a", false, false), ("b", true, true)]);
+    // They read no `skill.md`.
+    assert!(!discovery.skills[1].is_found_elsewhere());
     assert_eq!(discovery.skills[1].document_path(), "b/skill.md");
 }
 

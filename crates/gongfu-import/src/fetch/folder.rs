@@ -28,12 +28,22 @@ pub fn fetch(path: &Path) -> Result<Content, ImportError> {
     let root = Root::open(path).map_err(|error| unreadable(&error))?;
     let mut walk = Walk::default();
     let top = SkillPath::root();
-    walk.folder(&root, &top, &top, false, 0)?;
+    walk.folder(&root, &top, &top, Level::default())?;
     Ok(Content::new(
         walk.files,
         walk.refused,
         Box::new(FolderReader(root)),
     ))
+}
+
+/// A level of the walk.
+#[derive(Debug, Clone, Copy, Default)]
+struct Level {
+    depth: usize,
+    /// True inside of a skill.
+    in_skill: bool,
+    /// True inside of a folder that a link leads to.
+    in_link: bool,
 }
 
 #[derive(Default)]
@@ -50,10 +60,9 @@ impl Walk {
         root: &Root,
         folder: &SkillPath,
         shown: &SkillPath,
-        in_skill: bool,
-        depth: usize,
+        mut level: Level,
     ) -> Result<(), ImportError> {
-        if depth > MAX_DEPTH {
+        if level.depth > MAX_DEPTH {
             let why = "its folders are too deep, or a link leads in a circle".to_owned();
             self.refused.push((shown.to_string(), why));
             return Ok(());
@@ -67,14 +76,14 @@ impl Walk {
         };
         let is_document =
             |entry: &Entry| matches!(entry.name.as_str(), SKILL_FILE | SKILL_FILE_LOWER);
-        let in_skill = in_skill || entries.iter().any(is_document);
+        level.in_skill |= entries.iter().any(is_document);
         for entry in entries {
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
                 let message = format!("the folder has more than {MAX_ENTRIES} entries");
                 return Err(ImportError::too_large(message));
             }
-            if entry.name == ".git" || entry.name == "node_modules" && !in_skill {
+            if entry.name == ".git" || entry.name == "node_modules" && !level.in_skill {
                 continue;
             }
             let (path, shown) = match (folder.join(&entry.name), shown.join(&entry.name)) {
@@ -85,7 +94,7 @@ impl Walk {
                     continue;
                 }
             };
-            self.entry(root, &path, shown, &entry, in_skill, depth)?;
+            self.entry(root, &path, shown, &entry, level)?;
         }
         Ok(())
     }
@@ -96,10 +105,10 @@ impl Walk {
         path: &SkillPath,
         shown: SkillPath,
         entry: &Entry,
-        in_skill: bool,
-        depth: usize,
+        level: Level,
     ) -> Result<(), ImportError> {
         let is_link = entry.kind == EntryKind::Link;
+        let in_link = level.in_link || is_link;
         let found = match entry.kind {
             EntryKind::Unnameable => {
                 self.refused
@@ -110,7 +119,12 @@ impl Walk {
         };
         match found {
             Ok(metadata) if metadata.is_dir() => {
-                return self.folder(root, path, &shown, in_skill, depth + 1);
+                let below = Level {
+                    depth: level.depth + 1,
+                    in_link,
+                    ..level
+                };
+                return self.folder(root, path, &shown, below);
             }
             Ok(metadata) if metadata.is_file() => {
                 use cap_std::fs::PermissionsExt as _;
@@ -118,7 +132,7 @@ impl Walk {
                 let file = ContentFile {
                     size: metadata.len(),
                     mode: metadata.permissions().mode() & 0o777,
-                    is_link,
+                    is_link: in_link,
                 };
                 self.files.insert(shown, file);
             }
@@ -228,6 +242,8 @@ mod tests {
         assert!(why.iter().any(|path| path.contains("circle")), "{why:?}");
         let path = SkillPath::new("a/shared/s.md").unwrap();
         assert_eq!(content.read(&[&path]).unwrap(), [b"x"]);
+        let is_link = |name: &str| content.files[&SkillPath::new(name).unwrap()].is_link;
+        assert!(is_link("a/s.md") && is_link("a/shared/s.md") && !is_link("shared/s.md"));
         super::fetch(&folder.path().join("missing")).unwrap_err();
     }
 }

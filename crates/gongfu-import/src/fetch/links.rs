@@ -1,6 +1,6 @@
 //! The links of a source: each stands for what it leads to, where that is in the source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use gongfu_core::skill::SkillPath;
 
@@ -51,38 +51,60 @@ pub(super) fn follow<T>(
     let by_path: BTreeMap<&SkillPath, &Link> =
         links.iter().map(|link| (&link.path, link)).collect();
     let mut linked = Linked::default();
-    for link in links {
+    // The places of links, and of links in the folders that others lead to.
+    let mut places: VecDeque<(SkillPath, &Link, usize)> = links
+        .iter()
+        .map(|link| (link.path.clone(), link, 0))
+        .collect();
+    let mut followed = 0;
+    while let Some((place, link, depth)) = places.pop_front() {
+        followed += 1;
         match target(link, &by_path) {
-            Err(why) => linked.refused.push((link.path.to_string(), why.to_owned())),
-            Ok(target) if files.contains_key(&target) => {
-                linked.files.push((link.path.clone(), target));
-            }
-            Ok(target) if link.path.is_within(&target) => {
+            Err(why) => linked.refused.push((place.to_string(), why.to_owned())),
+            Ok(target) if files.contains_key(&target) => linked.files.push((place, target)),
+            Ok(target)
+                if place.is_within(&target) || link.path.is_within(&target) || depth > MAX_HOPS =>
+            {
                 let why = "it is a link to a folder around it".to_owned();
-                linked.refused.push((link.path.to_string(), why));
+                linked.refused.push((place.to_string(), why));
             }
             // A link that leads nowhere is left out, as by other installers.
             Ok(target) => {
-                let below = files.range(target.clone()..).map(|(path, _)| path);
-                let start = target.as_str();
-                let below = below.take_while(|path| path.as_str().starts_with(start));
-                let below = below.filter(|path| path.is_within(&target));
-                for path in below.take(MAX_LINKED) {
-                    let rest = path.as_str().get(start.len()..).unwrap_or_default();
-                    let place = link.path.join(rest.trim_start_matches('/'));
-                    linked
-                        .files
-                        .extend(place.map(|place| (place, path.clone())));
-                }
+                let inside = below(files, &target);
+                let inside = inside.map(|path| Some((moved(path, &target, &place)?, path.clone())));
+                linked.files.extend(inside.flatten());
+                let inner = below(&by_path, &target).filter_map(|path| by_path.get(path));
+                places.extend(inner.filter_map(|link| {
+                    Some((moved(&link.path, &target, &place)?, *link, depth + 1))
+                }));
             }
         }
-        if linked.files.len() > MAX_LINKED {
+        if linked.files.len() > MAX_LINKED || followed + places.len() > links.len() + MAX_LINKED {
             let message = format!("links of the source stand for more than {MAX_LINKED} files");
             return Err(ImportError::too_large(message));
         }
     }
     linked.files.retain(|(place, _)| !files.contains_key(place));
     Ok(linked)
+}
+
+/// The paths in a folder, so many that one more is too many.
+fn below<'a, K: Ord + std::borrow::Borrow<SkillPath>, T>(
+    paths: &'a BTreeMap<K, T>,
+    folder: &'a SkillPath,
+) -> impl Iterator<Item = &'a SkillPath> {
+    let start = folder.as_str();
+    let after = paths.range::<SkillPath, _>(folder.clone()..);
+    let after = after.map(|(path, _)| std::borrow::Borrow::<SkillPath>::borrow(path));
+    let same = after.take_while(move |path| path.as_str().starts_with(start));
+    same.filter(|path| path.is_within(folder))
+        .take(MAX_LINKED + 1)
+}
+
+/// The place of a path of a folder in another folder.
+fn moved(path: &SkillPath, from: &SkillPath, to: &SkillPath) -> Option<SkillPath> {
+    let rest = path.as_str().get(from.as_str().len()..)?;
+    to.join(rest.trim_start_matches('/')).ok()
 }
 
 /// The path that a link leads to, other links on the way followed.
@@ -156,6 +178,10 @@ mod tests {
             (&[("a/x", "none")], ""),
             (&[("a/x", "share")], ""),
             (&[("a/b/c", "../SKILL.md")], ""),
+            (
+                &[("a/s", "../shared"), ("shared/t", "s")],
+                "a/s/s=shared/s, shared/t=shared/s, a/s/t=shared/s",
+            ),
         ] {
             assert_eq!(told(links), expected, "{links:?}");
         }
@@ -166,6 +192,8 @@ mod tests {
             (&[("a/x", "x")], "circle"),
             (&[("a/b/x", "..")], "around"),
             (&[("a/x", "../.")], "around"),
+            (&[("a/x", "../shared"), ("shared/y", "../a")], "around"),
+            (&[("a/x", "../shared"), ("shared/y", "../../z")], "a/x/y: "),
             (&[("a/x", "b\\c")], "can't be a path"),
         ] {
             assert!(told(links).contains(why), "{links:?}: {}", told(links));

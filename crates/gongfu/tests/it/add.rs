@@ -77,3 +77,21 @@ fn an_added_skill_is_locked_verified_and_removed() {
     assert!(!project.join(".agents/skills/pdf").exists());
     assert!(fs::symlink_metadata(project.join(".claude/skills/pdf")).is_err());
 }
+
+#[test]
+fn claude_code_finds_skills_of_a_project_where_it_is_installed() {
+    let fixture = Fixture::new();
+    fixture.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    fixture.skill_in("project/source", "pdf", "Reads PDF.");
+    let project = fixture.path("project");
+    let source = fixture.path("project/source");
+    let words = ["skill", "add", source.to_str().unwrap(), "--yes"];
+    let place = ["--workspace", project.to_str().unwrap()];
+    let add = || fixture.gongfu([&words[..], &place[..]].concat()).good();
+    add();
+    assert!(!project.join(".claude").exists(), "it isn't installed");
+    fixture.write("user/.claude/settings.json", "{}");
+    add();
+    let document = project.join(".claude/skills/pdf/SKILL.md");
+    assert!(document.exists(), "it reads no shared folder");
+}

@@ -105,6 +105,7 @@ fn files_are_read_without_a_checkout() {
     repository.write("shared/common.md", "common");
     repository.link("skills/pdf/common.md", "../../shared/common.md");
     repository.link("skills/pdf/shared", "../../shared");
+    repository.link("shared/inner.md", "common.md");
     repository.link("skills/pdf/hop", "shared-again");
     repository.link("skills/pdf/shared-again", "../../shared/common.md");
     repository.link("skills/pdf/none", "nowhere");
@@ -126,11 +127,15 @@ fn files_are_read_without_a_checkout() {
         path("skills/pdf/SKILL.md"),
         path("skills/pdf/common.md"),
         path("skills/pdf/shared/common.md"),
+        path("skills/pdf/shared/inner.md"),
         path("skills/pdf/hop"),
     ];
     let paths: Vec<&SkillPath> = paths.iter().collect();
     let read = fetched.content.read(&paths).unwrap();
-    assert_eq!(read, [&b"pdf\n"[..], b"common", b"common", b"common"]);
+    assert_eq!(
+        read,
+        [&b"pdf\n"[..], b"common", b"common", b"common", b"common"]
+    );
     let file = |name: &str| fetched.content.files[&path(name)];
     assert_eq!(file("skills/pdf/run.sh").mode, 0o755);
     assert!(file("skills/pdf/common.md").is_link);
@@ -221,6 +226,26 @@ fn what_is_no_repository_is_told_apart() {
         .resolve(&source("--upload-pack=touch x", None))
         .unwrap_err();
     assert_eq!(error.code, ImportCode::SourceUnreachable);
+}
+
+#[test]
+fn folders_that_lead_to_each_other_end() {
+    let repository = Repository::new();
+    repository.write("a/file", "a");
+    repository.write("b/file", "b");
+    for number in 0..4 {
+        repository.link(&format!("a/{number}"), "../b");
+        repository.link(&format!("b/{number}"), "../a");
+    }
+    repository.link("skills/x/a", "../../a");
+    repository.commit("circle");
+    let source = repository.source(None);
+    let remote = git().resolve(&source).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let error = git()
+        .fetch(&source, &remote, &empty(here.path()))
+        .unwrap_err();
+    assert_eq!(error.code, ImportCode::SourceTooLarge, "{error}");
 }
 
 #[test]

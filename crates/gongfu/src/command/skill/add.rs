@@ -116,7 +116,7 @@ fn add(
     let mut download = download.map_err(failure)?;
     if goal.declared_only {
         let skills = &mut download.delivery.discovery.skills;
-        skills.retain(|skill| skill.is_declared);
+        skills.retain(FoundSkill::is_found_elsewhere);
     }
     if arguments.list {
         return report::list(&download.delivery, arguments.json, terminal);

@@ -19,6 +19,7 @@ use gongfu_import::fetch::git::{Git, GitSettings};
 use gongfu_import::place::{Overwrite, Placement};
 use gongfu_import::scope::{Scope, ScopeKind};
 use gongfu_import::source::{GitSource, Source};
+use gongfu_import::target::ALWAYS;
 use gongfu_library::walk::NAMED;
 use ureq::tls::TlsConfig;
 
@@ -71,7 +72,10 @@ pub(super) fn clients(scope: &Scope, environment: &Environment) -> Vec<PathBuf> 
     let mut folders: Vec<PathBuf> = match scope.kind {
         // A folder such as `skills` can be anything.
         ScopeKind::Project => others
-            .filter(|agent| agent.project.starts_with('.') && agent.is_used_in(&scope.base))
+            .filter(|agent| {
+                let is_made = agent.id == ALWAYS && agent.is_installed(machine, &scope.base);
+                agent.project.starts_with('.') && (is_made || agent.is_used_in(&scope.base))
+            })
             .map(|agent| scope.base.join(agent.project))
             .collect(),
         ScopeKind::User => others

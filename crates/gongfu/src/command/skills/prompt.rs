@@ -5,6 +5,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use anyhow::Context as _;
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::Root;
+use gongfu_import::discover::FoundSkill;
 use gongfu_import::scope::Scope;
 use gongfu_import::source::Source;
 
@@ -35,7 +36,7 @@ pub(super) fn run(
     let download = importer.fetch(&source, &names, arguments.full_depth);
     let mut download = download.map_err(failure)?;
     let found = &mut download.delivery.discovery.skills;
-    found.retain(|skill| skill.is_declared);
+    found.retain(FoundSkill::is_found_elsewhere);
     let skills = chosen(&download.delivery, &names, false).map_err(failure)?;
     if skills.len() != 1 {
         let known: Vec<String> = skills.iter().map(|skill| plain(&skill.name)).collect();
