@@ -131,7 +131,7 @@ class Killer:
 
     def fetched(self) -> list[str]:
         try:
-            return [name for name in os.listdir(self.imports) if name.startswith("fetch-")]
+            return [name for name in os.listdir(self.imports) if name.startswith("fetch-") and not name.endswith(".lock")]
         except FileNotFoundError:
             return []
 
