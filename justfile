@@ -253,6 +253,15 @@ prove-archives *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_archives.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove that no source of skills writes where it must not, takes too much or leaves anything half: archives, servers, kills
+prove-hostile-imports *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_hostile_imports.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with a part of each
+prove-hostile-imports-short: programs
+    {{ python }} scripts/prove_hostile_imports.py --gongfu target/debug/gongfu --short
+
 # Prove with a million malformed requests to the REST API that the server neither panics nor hangs, ends or grows
 prove-inputs *ARGUMENTS:
     cargo build --quiet --release --package gongfu
@@ -550,7 +559,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-adopt-short prove-import-short prove-faults-short prove-models-short prove-resume-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test test-skills prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short prove-adopt-short prove-import-short prove-faults-short prove-hostile-imports-short prove-models-short prove-resume-short prove-agent-api-short prove-chat prove-tool-scripts-short prove-approvals-short doc guides clients prove-servers-short prove-shared-short prove-sign-ins-short replay isolation environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

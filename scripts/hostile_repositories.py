@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hostile_sites import Answer, Exchange, SocketServer
-from import_world import Files, Skills, document
+from import_world import Files, Skills, brief, document
 
 FILE, PROGRAM, LINK, TREE, SUBMODULE = b"100644", b"100755", b"120000", b"40000", b"160000"
 MIB = 1024 * 1024
@@ -143,8 +143,11 @@ def repositories(outside: Path) -> Iterator[Case]:
     yield Case("a link that is a folder, too", lambda one: one.top((LINK, b"l", one.blob(out)), (TREE, b"l", one.tree((FILE, b"a", one.blob(b"x"))))))
     yield Case("links to folders of links", lambda one: one.top(*((LINK, b"l%d" % n, one.blob(b"d")) for n in range(1_000)), (TREE, b"d", one.tree(*((FILE, b"%d" % n, one.blob(b"")) for n in range(100))))))
     yield Case("a link of 200 MiB", lambda one: one.top((LINK, b"l", one.zeros(200 * MIB))))
-    for name in [b"..", b".", b"a\\b", b"a/b", b"../up", b"/abs", b"a\nb", b"a\x1b[31m", b"a\x7f", b"\xff", b"C:a", b"CON", b"a.", b"a ", b"a*", b"\xe2\x80\xaea\n", b"SKILL.md:x", b"n" * 5_000]:
+    for name in [b"..", b".", b"a\\b", b"../up", b"/abs", b"C:a", b"a\nb", b"a\x1b[31m", b"a\x7f", b"\xff", b"\xe2\x80\xaea\n", b"n" * 5_000]:
         yield Case(f"a file named {name[:12]!r}", lambda one, name=name: one.top((FILE, name, one.blob(b"x"))))
+    # Elsewhere these would mean something else; gongfu runs on Linux and macOS.
+    for name in [b"a/b", b"CON", b"a.", b"a ", b"a*", b"SKILL.md:x"]:
+        yield Case(f"a file named {name[:12]!r}", lambda one, name=name: one.top((FILE, name, one.blob(b"x"))), good({name.decode(): (b"x", False)}))
     for name in [b"..", b"a\\b", b"a/../..", b"a\nb", b"\xff", b"..\\.."]:
         yield Case(f"a folder named {name!r}", lambda one, name=name: one.top((TREE, name, one.tree((FILE, b"a", one.blob(b"x"))))))
     for name in [b".git", b".GIT", b"git~1", b".git\xe2\x80\x8c"]:
@@ -175,9 +178,9 @@ def repositories(outside: Path) -> Iterator[Case]:
 
     def documents(one: Repository) -> None:
         text = one.blob(document("long", "x" * (4 * MIB - 200)))
-        one.ref(one.commit(one.tree((TREE, b"skills", one.tree(*((TREE, b"s%d" % n, one.tree((FILE, b"SKILL.md", text))) for n in range(400)))))))
+        one.ref(one.commit(one.tree((TREE, b"skills", one.tree(*((TREE, b"s%d" % n, one.tree((FILE, b"SKILL.md", text))) for n in range(60)))))))
 
-    yield Case("400 documents of 4 MiB", documents, {"long": {"SKILL.md": (document("long", "x" * (4 * MIB - 200)), False)}})
+    yield Case("60 documents of 4 MiB", documents, {"long": {"SKILL.md": (brief(document("long", "x" * (4 * MIB - 200))), False)}})
     yield Case("2,001 files", lambda one: one.top(*((FILE, b"f%d" % n, one.blob(b"")) for n in range(2_001))))
     yield Case("no commit", lambda one: None)
     yield Case("a branch without its commit", lambda one: one.ref("1" * 40))
@@ -222,7 +225,7 @@ def repositories(outside: Path) -> Iterator[Case]:
         yield Case(f"the branch {fragment[:20]}", branches, None, [], f"#{fragment}")
         if "=" not in fragment:
             yield Case(f"--ref {fragment[:20]}", branches, None, [f"--ref={fragment}"])
-    for name in ["--help", "../../up", "-x", "/etc", "", "a/../..", "$(touch x)"]:
+    for name in ["--help", "../../up", "-x", "/etc", "a/../..", "$(touch x)"]:
         yield Case(f"the skill {name}", branches, None, [f"--skill={name}"])
     yield Case("a good branch", branches, good(x), [], "#good")
 
@@ -231,10 +234,10 @@ def addresses(outside: Path) -> list[str]:
     """Sources that would start something, or lead elsewhere."""
     run = f"touch {outside}/{MARK}"
     return [
-        f"ext::sh -c {run}", f"ext::{run}", "fd::3", "file::/tmp", "transport::address", f"--upload-pack={run}", f"-u{run}", "--help", "-c core.x=y",
+        f"ext::sh -c {run}", f"ext::{run}", "fd::3", "file::/tmp", "transport::address", f"--upload-pack={run}", f"-u{run}", "-c core.x=y",
         f"ssh://-oProxyCommand={run}/x", f"ssh://-oProxyCommand=x@h.example/x", "ssh://u@-h/x", "git://127.0.0.1/x.git", "ftp://127.0.0.1/x.git", "rsync://127.0.0.1/x",
         "git@-oProxyCommand=x:y", "-x@h:y", "user@host:-x", "user@host:--upload-pack=x", "file://host/x.git", "file://127.0.0.1/etc", "http://h.example/x.git",
-        "https://user:secret@h.example/x.git", "http://169.254.169.254/x.git", "\0", "a\nb/c", "owner/../..", "owner/repo/../../../x", "owner/-x", "-o/r", "github:../x/y",
+        "https://user:secret@h.example/x.git", "http://169.254.169.254/x.git", "a\nb/c", "owner/../..", "owner/repo/../../../x", "owner/-x", "-o/r", "github:../x/y",
         "npm:--help", "npm:-g", "npm:../x", "npm:x@file:..", "npm:x@.", "npm:x@..", "npm:x@-g", "npm:x@https://h.example/x", "npm:@x/../y", "npm:x@git+ssh://h/x", "npm:x@~/y", "npm:/etc", "npm:x y",
         "/dev/zero", "/proc/self/mem", "/dev/stdin", "/etc/shadow/x", "..//", "~root/x.zip", "./nosuch.zip",
     ]  # fmt: skip
@@ -277,17 +280,24 @@ def advertised(commit: str, more: bytes = b"") -> bytes:
 def smart(refs: bytes | Answer | None = None, answer: bytes | Answer | None = None) -> Answer:
     """A server that speaks as git does, but for what is given."""
     commit, all_objects = objects()
-    before = line(f"shallow {commit}\n".encode()) + b"0000" + line(b"NAK\n")
+    # A shallow fetch is asked for twice: at first without what is to be sent.
+    asked = line(f"shallow {commit}\n".encode()) + b"0000"
+    before = asked + line(b"NAK\n")
 
     def serve(exchange: Exchange) -> None:
         is_refs = "/info/refs" in exchange.path
         given = refs if is_refs else answer
         if callable(given):
-            return given(exchange)
+            is_first = not is_refs and b"deepen" in exchange.body and b"0009done" not in exchange.body
+            if not is_first:
+                return given(exchange)
+            given = b""
         if given is None:
             given = advertised(commit) if is_refs else before + pack(*all_objects)
         elif not is_refs:
             given = before + given
+        if not is_refs and b"0009done" not in exchange.body:
+            given = asked
         kind = "advertisement" if is_refs else "result"
         exchange.respond(given, headers=f"content-type: application/x-git-upload-pack-{kind}\r\n")
 
@@ -326,7 +336,7 @@ def wires(private: str, outside: Path) -> Iterator[Wire]:
         ("another version", pack(*all_objects).replace(b"PACK\0\0\0\2", b"PACK\0\0\0\x09")), ("an unknown kind", pack((5, b"x"))), ("a delta without a base", pack((6, b"\1x"))), ("a delta of an unknown base", pack((7, b"\0" * 20))), ("only the commit", pack(all_objects[0])),
         ("another commit", pack((1, all_objects[0][1].replace(b"one", b"two")), *all_objects[1:])), ("garbage after it", pack(*all_objects) + b"garbage"), ("a zlib that ends early", pack(*all_objects)[:40] + b"\0" * 40),
     ]:  # fmt: skip
-        yield Wire(f"pack: {name}", smart(answer=content), good() if name == "garbage after it" else None)
+        yield Wire(f"pack: {name}", smart(answer=content))
     yield Wire("another commit than the one that was asked for", smart(), None, "#" + "4" * 40)
     yield Wire("an error amid the pack", smart(answer=lambda exchange: exchange.respond(line(b"ERR \x1b[2Jno\n"), headers="content-type: application/x-git-upload-pack-result\r\n")))
     for target in [f"{private}/x.git/info/refs", f"{private}/x.git/info/refs?service=git-upload-pack", "file:///etc", f"ext::sh -c touch% {outside}/{MARK}", "https://127.0.0.1/x", "//169.254.169.254/x"]:
@@ -415,6 +425,3 @@ def backend(folder: Path, variables: dict[str, str]) -> Answer:
         exchange.respond(body, status, "".join(f"{line}\r\n" for line in lines if not line.lower().startswith("status:")))
 
     return serve
-
-
-__all__ = ["Case", "Repository", "SocketServer", "Wire", "addresses", "backend", "repositories", "wires"]

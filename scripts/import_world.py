@@ -18,7 +18,7 @@ from typing import Any
 CODES = {
     "SOURCE_INVALID", "SOURCE_UNREACHABLE", "SOURCE_REFUSED", "SOURCE_TOO_LARGE", "SKILL_NOT_IN_SOURCE", "SKILL_NAME_TAKEN",
     "SKILL_CHANGED", "PROGRAM_MISSING", "LOCK_UNREADABLE", "LOCK_NEWER", "LOCK_MISMATCH", "PLACE_UNWRITABLE", "INVALID_VALUE",
-    "INVALID_ARGUMENTS",
+    "UNKNOWN_OPTION",
 }  # fmt: skip
 # The most memory of one run, in MiB, and the longest that one may take, in seconds.
 MAX_MEMORY = 400
@@ -188,12 +188,12 @@ class World:
         for name in ["gongfu.lock", "skills-lock.json"]:
             (self.project / name).unlink(missing_ok=True)
 
-    def judge(self, run: Run, before: State, expected: Skills | None) -> list[str]:
+    def judge(self, run: Run, before: State, expected: Skills | None, memory: int = MAX_MEMORY) -> list[str]:
         """What is wrong with the end of an import; afterwards all is as before it."""
         faults = []
         if run.status not in (0, 1, 2) or "panicked" in run.messages:
             faults.append(f"ended by {run.shown()}")
-        if run.memory > MAX_MEMORY:
+        if run.memory > memory:
             faults.append(f"took {run.memory} MiB")
         if expected is None:
             if run.status == 0:

@@ -131,7 +131,7 @@ class Killer:
 
     def fetched(self) -> list[str]:
         try:
-            return [name for name in os.listdir(self.imports) if name.startswith("fetch-")]
+            return [name for name in os.listdir(self.imports) if name.startswith("fetch-") and not name.endswith(".lock")]
         except FileNotFoundError:
             return []
 
@@ -345,7 +345,7 @@ def prove_pairs(gongfu: Path, folder: Path, seed: int, is_short: bool) -> tuple[
                 code = "added" if process.returncode == 0 else answer["error"]["code"]
                 codes.append(code)
                 if code != "added" and (code not in CODES or not answer["error"]["hint"]):
-                    faults.append(f"round {at}: one ended with {code}")
+                    faults.append(f"round {at}: one ended with {answer}")
             ends[" and ".join(sorted(codes))] += 1
             if "added" not in codes:
                 faults.append(f"round {at}: neither was added: {codes}")

@@ -39,11 +39,13 @@ from hostile_repositories import Repository, addresses, backend, repositories, w
 from hostile_sites import Answer, Site, SocketServer, sites
 from hostile_archives import Entry, build
 from hostile_tars import TarMaker, honest_cases
-from import_world import MAX_TIME, Skills, World, document
+from import_world import MAX_MEMORY, MAX_TIME, Skills, World, document
 from killed_imports import prove_kills, prove_pairs
 
 # The longest that a slow server may keep an import, in seconds.
 MAX_SLOW = 150.0
+# The most memory, in MiB, where git reads a repository on this disk.
+MAX_GIT = 1024
 
 Written = tuple[str, str, str, Skills | None]
 
@@ -185,7 +187,9 @@ class Judge:
                 run = world.add(f"{server.url}{trial.path}", *trial.words, limit=MAX_SLOW if trial.is_slow else MAX_TIME)
         else:
             run = world.add(*trial.words)
-        wrong = world.judge(run, before, trial.expected)
+        # The programs that gongfu starts count, too: of a repository on this disk, git reads a long file whole.
+        memory = MAX_GIT if not trial.answer and trial.words[0].startswith("file:") else MAX_MEMORY
+        wrong = world.judge(run, before, trial.expected, memory)
         if "\x1b" in run.output + run.messages:
             wrong.append("a terminal would obey what is printed")
         with self.lock:
@@ -271,7 +275,7 @@ def main() -> int:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="gongfu-imports-") as folder:
             faults, line = prove(gongfu, Path(folder).resolve(), options.seed, options.short)
-        for fault in faults[:60]:
+        for fault in faults[:200]:
             print(f"fault: {fault}")
         print(f"{line}: {len(faults)} faults, {time.monotonic() - started:.0f} s", flush=True)
         count += len(faults)

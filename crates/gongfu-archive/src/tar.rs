@@ -187,7 +187,7 @@ fn file(
         _ => return Err(ArchiveError::Kind(shown(name))),
     };
     if pax.link.is_some() {
-        return Err(unreadable("an entry that is no link leads somewhere"));
+        return Err(unreadable("an entry leads somewhere, and is not a link"));
     }
     if pax.size.is_some_and(|size| size != length) {
         let why = format!("`{}` has two lengths", shown(name));
@@ -289,7 +289,7 @@ impl LongName {
     /// The name of the entry, if it isn't in its head, and the records about it.
     fn take(&mut self) -> Result<(Option<Vec<u8>>, PaxRecords), ArchiveError> {
         if self.link.is_some() {
-            return Err(unreadable("an entry that is no link leads somewhere"));
+            return Err(unreadable("an entry leads somewhere, and is not a link"));
         }
         let mut pax = self.pax.take().unwrap_or_default();
         match (self.name.take(), pax.path.take()) {

@@ -9,11 +9,8 @@ use std::path::Path;
 
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{EntryKind, Root};
+use crate::disk::{self, EntryKind, Root};
 use crate::transaction::remove_tree;
-
-/// The most names that are tried.
-const MAX_TRIES: u32 = 8;
 
 /// A private folder that is held. Dropped, it is removed.
 #[derive(Debug)]
@@ -28,19 +25,14 @@ impl HeldFolder {
     /// # Errors
     /// The folder can't be written.
     pub fn new(parent: &Root, prefix: &str) -> io::Result<Self> {
+        // Otherwise one that is made and not yet held would look like one that was left.
+        let _others = disk::lock(parent, &format!("{prefix}.lock"))?;
         remove_left_behind(parent, prefix);
-        for _ in 0..MAX_TRIES {
-            let random = RandomState::new().build_hasher().finish();
-            let name = format!("{prefix}{random:016x}");
-            let root = Root::create_private(&parent.path().join(name))?;
-            // Another process may have taken it for one that was left.
-            if let Some(lock) = held(&root)
-                && root.is_linked()
-            {
-                return Ok(Self { root, _lock: lock });
-            }
-        }
-        Err(io::Error::other("other processes remove it"))
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("{prefix}{random:016x}");
+        let root = Root::create_private(&parent.path().join(name))?;
+        let lock = held(&root).ok_or_else(|| io::Error::other("another process holds it"))?;
+        Ok(Self { root, _lock: lock })
     }
 
     /// The folder.
@@ -98,9 +90,25 @@ mod tests {
         parent.dir().symlink("other-1", "some-link").unwrap();
         let first = HeldFolder::new(&parent, "some-").unwrap();
         let second = HeldFolder::new(&parent, "some-").unwrap();
-        assert_eq!(names().len(), 4, "{:?}", names());
+        assert_eq!(names().len(), 5, "{:?}", names());
         assert!(first.root().is_linked() && second.root().is_linked());
         drop((first, second));
-        assert_eq!(names(), ["other-1", "some-link"]);
+        assert_eq!(names(), ["other-1", "some-.lock", "some-link"]);
+    }
+
+    #[test]
+    fn nobody_takes_a_new_one_for_one_that_was_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Root::open(folder.path()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let held = HeldFolder::new(&parent, "some-").unwrap();
+                        held.root().dir().create_dir("inside").unwrap();
+                    }
+                });
+            }
+        });
     }
 }

@@ -235,12 +235,11 @@ impl Finder<'_> {
                 continue;
             }
             bytes += size;
-            match groups.last_mut().filter(|_| bytes <= MAX_READ) {
-                Some(group) => group.push(one),
-                None => {
-                    bytes = size;
-                    groups.push(vec![one]);
-                }
+            if let Some(group) = groups.last_mut().filter(|_| bytes <= MAX_READ) {
+                group.push(one);
+            } else {
+                bytes = size;
+                groups.push(vec![one]);
             }
         }
         for group in groups {

@@ -8,7 +8,7 @@ use gongfu_archive::read as read_archive;
 use gongfu_core::archive::{ArchiveError, ArchiveFile, ArchiveLimits, below_top, top_folder};
 use gongfu_core::skill::{SKILL_FILE, SkillPath};
 
-use super::links::{Link, Linked, follow};
+use super::links::{Link, Targets, follow};
 use crate::content::{Content, ContentFile};
 use crate::error::{ImportCode, ImportError};
 
@@ -72,7 +72,7 @@ fn unpacked(
     bytes: &[u8],
     limits: ArchiveLimits,
     name: &str,
-) -> Result<Option<(Files, Linked)>, ImportError> {
+) -> Result<Option<(Files, Targets)>, ImportError> {
     let archive = read_archive(bytes, limits).map_err(|error| {
         let message = format!("{name}: {error}");
         match error {
@@ -89,12 +89,12 @@ fn unpacked(
     archive.files.retain(|file| !is_of_macos(&file.path));
     archive.links.retain(|link| !is_of_macos(&link.path));
     let files: Files = archive.files.into_iter().map(with_mode).collect();
-    let links = archive.links.into_iter().map(|link| match link.is_hard {
-        true => Link {
-            from: SkillPath::root(),
-            ..Link::new(link.path, link.target)
-        },
-        false => Link::new(link.path, link.target),
+    let links = archive.links.into_iter().map(|link| {
+        let mut found = Link::new(link.path, link.target);
+        if link.is_hard {
+            found.from = SkillPath::root();
+        }
+        found
     });
     let links: Vec<Link> = links.collect();
     let mut linked = follow(&links, &files)?;

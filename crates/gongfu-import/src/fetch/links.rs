@@ -31,9 +31,9 @@ impl Link {
     }
 }
 
-/// What links stand for.
+/// The files that links stand for.
 #[derive(Debug, Default)]
-pub(super) struct Linked {
+pub(super) struct Targets {
     /// Places of files, and the files that are there.
     pub(super) files: Vec<(SkillPath, SkillPath)>,
     /// Links that aren't taken, and why.
@@ -47,10 +47,10 @@ pub(super) struct Linked {
 pub(super) fn follow<T>(
     links: &[Link],
     files: &BTreeMap<SkillPath, T>,
-) -> Result<Linked, ImportError> {
+) -> Result<Targets, ImportError> {
     let by_path: BTreeMap<&SkillPath, &Link> =
         links.iter().map(|link| (&link.path, link)).collect();
-    let mut linked = Linked::default();
+    let mut linked = Targets::default();
     // The places of links, and of links in the folders that others lead to.
     let mut places: VecDeque<(SkillPath, &Link, usize)> = links
         .iter()
@@ -158,7 +158,7 @@ mod tests {
     /// The places of a link, or why it isn't taken.
     fn told(links: &[(&str, &str)]) -> String {
         let files = ["a/SKILL.md", "a/b/c", "shared/s"];
-        let files: BTreeMap<SkillPath, ()> = files.map(|file| (path(file), ())).into();
+        let files: BTreeMap<SkillPath, u8> = files.map(|file| (path(file), 0)).into();
         let link = |(at, target): &(&str, &str)| Link::new(path(at), target.as_bytes().to_vec());
         let links: Vec<Link> = links.iter().map(link).collect();
         let linked = follow(&links, &files).unwrap();

@@ -95,3 +95,26 @@ fn claude_code_finds_skills_of_a_project_where_it_is_installed() {
     let document = project.join(".claude/skills/pdf/SKILL.md");
     assert!(document.exists(), "it reads no shared folder");
 }
+
+#[test]
+fn a_source_without_a_skill_to_add_is_no_success() {
+    let fixture = fixture();
+    let project = fixture.path("project");
+    let internal = "---\nname: own\ndescription: d\nmetadata:\n  internal: true\n---\n";
+    fixture.write("project/internal/own/SKILL.md", internal);
+    let source = fixture.path("project/internal");
+    let source = source.to_str().unwrap();
+    let place = ["--workspace", project.to_str().unwrap(), "--yes"];
+    let add = |more: &[&str]| {
+        let arguments = [&["skill", "add", source], &place[..], more].concat();
+        fixture.gongfu(arguments)
+    };
+    let refused = add(&[]).run();
+    assert!(
+        refused.stderr.contains("SKILL_NOT_IN_SOURCE"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!project.join("gongfu.lock").exists());
+    add(&["--all"]).good();
+}

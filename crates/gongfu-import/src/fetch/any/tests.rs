@@ -79,7 +79,7 @@ fn all_skills_of_an_index_have_one_limit() {
 #[test]
 fn all_skills_of_an_index_have_one_deadline() {
     let server = site(Duration::from_millis(100));
-    let timeout = Duration::from_millis(1_000);
+    let timeout = Duration::from_secs(1);
     let error = fetched(&server, timeout, ArchiveLimits::COLLECTION).unwrap_err();
     assert_eq!(error.code, ImportCode::SourceUnreachable, "{error}");
 }

@@ -164,7 +164,18 @@ pub(in crate::command) fn chosen(
     let skills = &delivery.discovery.skills;
     if names.is_empty() {
         let visible = skills.iter().filter(|skill| all || !skill.is_internal);
-        return Ok(visible.cloned().collect());
+        let visible: Vec<FoundSkill> = visible.cloned().collect();
+        if visible.is_empty() {
+            let source = shown(&delivery.origin.source);
+            let message = format!("{source} has no skill that can be added as it is");
+            let hint = "--list shows what it has; --all adds internal skills, and --full-depth those elsewhere";
+            return Err(ImportError::new(
+                ImportCode::SkillNotInSource,
+                message,
+                hint,
+            ));
+        }
+        return Ok(visible);
     }
     let mut chosen: Vec<FoundSkill> = Vec::new();
     for name in names {
