@@ -200,7 +200,7 @@ fn add(
         .any(|known| is_same(known, &folder, environment));
     if !known {
         write(&home, FolderList::Named, |folders| {
-            folders.push(text.into())
+            folders.push(text.into());
         })?;
     }
     let sources = sources(&Places::default(), environment)?;
@@ -308,7 +308,7 @@ fn remove(
     for list in [FolderList::Named, FolderList::Adopted] {
         if list.folders(Config::read(&home)?).iter().any(is_meant) {
             write(&home, list, |folders| {
-                folders.retain(|known| !is_meant(known))
+                folders.retain(|known| !is_meant(known));
             })?;
         }
     }

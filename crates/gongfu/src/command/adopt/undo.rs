@@ -113,7 +113,7 @@ pub(super) fn one(
         taken.folders = known.iter().filter(|folder| is_ours(folder)).count();
         if !restore(&home.config(), settings, home)? && taken.folders > 0 {
             source::write(home, FolderList::Adopted, |folders| {
-                folders.retain(|folder| !is_ours(folder))
+                folders.retain(|folder| !is_ours(folder));
             })?;
         }
     }
