@@ -4,6 +4,7 @@
 //! keeps them, so that both go on working in the same folder.
 
 pub mod digest;
+mod digest_text;
 mod document;
 pub mod npx;
 pub mod own;

@@ -85,6 +85,7 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
         let endpoint = HttpEndpoint::new(move || fixtures.connection(), settings);
         let surface = Surface {
             mcp: endpoint.clone(),
+            published: None,
             health: Arc::new(|| Health {
                 version: VERSION.to_owned(),
                 ready: true,

@@ -9,6 +9,7 @@ use gongfu_core::skill::{Digest, SkillPath};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::digest_text;
 use super::document::{LockDocument, unreadable};
 use crate::error::ImportError;
 
@@ -73,7 +74,11 @@ pub struct LockedSkill {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
     /// The digest of all files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "digest_text::optional"
+    )]
     pub digest: Option<Digest>,
     /// The files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -114,6 +119,7 @@ pub enum SourceKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedFile {
     /// The digest of its content.
+    #[serde(with = "digest_text")]
     pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,

@@ -170,7 +170,7 @@ pub(super) fn document(
             "folder": scope.folder(&skill.folder).to_string_lossy(),
             "files": skill.files.len(),
             "bytes": skill.bytes(),
-            "digest": skill.digest,
+            "digest": skill.digest.to_string(),
             "scripts": skill.survey.scripts,
             "packages": skill.survey.packages,
             "hosts": skill.survey.hosts,

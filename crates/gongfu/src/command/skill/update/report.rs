@@ -292,7 +292,7 @@ pub(super) fn document(skill: &ExaminedSkill) -> Value {
             "newer",
             json!({
                 "version": newer.at,
-                "digest": newer.staged.digest,
+                "digest": newer.staged.digest.to_string(),
                 "files": newer.files,
                 "newly": newer.newly,
                 "findings": newer.staged.findings,
