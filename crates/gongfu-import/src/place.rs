@@ -26,11 +26,11 @@ pub struct Placement {
     pub locked: LockedSkill,
     /// Its name and entry in the lock of `npx skills`.
     pub npx: Option<(String, NpxEntry)>,
-    /// The permission to replace a folder that gongfu's lock doesn't have.
+    /// The permission to replace a folder that gongfu's lock doesn't have, or not as it is.
     pub before: Overwrite,
 }
 
-/// The permission to replace a folder that gongfu's lock doesn't have.
+/// The permission to replace a folder that gongfu's lock doesn't have, or not as it is.
 #[derive(Debug, Clone, Default)]
 pub enum Overwrite {
     /// Nothing, unless a person said so.
@@ -298,13 +298,13 @@ fn is_replaceable(scope: &Scope, lock: &OwnLock, key: &str, before: &Overwrite) 
     if disk::kind_outside(&folder).is_none() {
         return true;
     }
-    if let Some(locked) = lock.skills.get(key) {
-        return verify(&folder, locked).is_empty();
-    }
     if let Overwrite::Files(files) = before
         && verify(&folder, files).is_empty()
     {
         return true;
+    }
+    if let Some(locked) = lock.skills.get(key) {
+        return verify(&folder, locked).is_empty();
     }
     let (_, name) = key.rsplit_once('/').unwrap_or_default();
     lock.skills.contains_key(name) && leads_to(&folder, &scope.folder(name))

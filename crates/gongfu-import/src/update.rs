@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::discover::{Discovery, FoundSkill};
 use crate::error::ImportError;
-use crate::inventory::{LockAgreement, unlocked};
+use crate::inventory::{LockAgreement, UnlockedSkill, unlocked};
 use crate::lock::own::{LockedFile, LockedSkill, OwnLock, SourceKind};
 use crate::scope::Scope;
 use crate::source::{Source, WebSource};
@@ -36,6 +36,8 @@ pub struct InstalledSkill {
 pub enum FileState {
     /// They are as they were installed.
     AsInstalled,
+    /// `npx skills` replaced them since, as its lock says; the entry has them as they are.
+    ByNpx,
     /// A person changed them; the differences are empty where only a digest is known.
     Changed(Vec<Difference>),
     /// Nothing says how they were.
@@ -50,43 +52,66 @@ pub enum FileState {
 /// A lock can't be read.
 pub fn installed(scope: &Scope) -> Result<Vec<InstalledSkill>, ImportError> {
     let lock = OwnLock::read(&scope.own_lock)?;
+    let skills = lock.skills.iter();
+    let states: BTreeMap<&String, FileState> = skills
+        .map(|(key, locked)| (key, state(&verify(&scope.folder(key), locked))))
+        .collect();
+    let is_changed = |state: &FileState| matches!(state, FileState::Changed(_));
+    let changed = states.iter().filter(|(_, state)| is_changed(state));
+    let changed: BTreeSet<&String> = changed.map(|(key, _)| *key).collect();
+    let mut by_npx: BTreeMap<String, UnlockedSkill> = unlocked(scope, &lock, &changed)?
+        .into_iter()
+        .map(|skill| (skill.key.clone(), skill))
+        .collect();
     let mut found = Vec::new();
-    for other in unlocked(scope, &lock)? {
-        let state = match other.agreement {
-            None => FileState::Missing,
-            Some(LockAgreement::Same) => FileState::AsInstalled,
-            Some(LockAgreement::Differs) => FileState::Changed(Vec::new()),
-            Some(LockAgreement::Unknown) => FileState::Unknown,
+    for (key, state) in states {
+        let Some(mut locked) = lock.skills.get(key).cloned() else {
+            continue;
         };
-        found.push(InstalledSkill {
-            key: other.key,
-            name: other.name,
-            locked: other.entry,
-            is_locked: false,
-            state,
-        });
-    }
-    for (key, locked) in lock.skills {
-        let differences = verify(&scope.folder(&key), &locked);
-        let is_gone = |one: &Difference| one.path.is_empty() && one.kind == DifferenceKind::Missing;
-        let state = if differences.is_empty() {
-            FileState::AsInstalled
-        } else if differences.iter().any(is_gone) {
-            FileState::Missing
-        } else {
-            FileState::Changed(differences)
+        let other = by_npx.remove(key);
+        let other = other.filter(|other| other.agreement == Some(LockAgreement::Same));
+        let state = match other {
+            Some(other) => {
+                locked.digest = other.entry.digest;
+                locked.files = other.entry.files;
+                FileState::ByNpx
+            }
+            None => state,
         };
-        let last = key.rsplit('/').next().unwrap_or(&key);
+        let last = key.rsplit('/').next().unwrap_or(key);
         found.push(InstalledSkill {
             name: locked.name.clone().unwrap_or_else(|| last.to_owned()),
             is_locked: true,
             state,
             locked,
-            key,
+            key: key.clone(),
         });
     }
+    found.extend(by_npx.into_values().map(|other| InstalledSkill {
+        key: other.key,
+        name: other.name,
+        locked: other.entry,
+        is_locked: false,
+        state: match other.agreement {
+            None => FileState::Missing,
+            Some(LockAgreement::Same) => FileState::AsInstalled,
+            Some(LockAgreement::Differs) => FileState::Changed(Vec::new()),
+            Some(LockAgreement::Unknown) => FileState::Unknown,
+        },
+    }));
     found.sort_by(|left, right| left.key.cmp(&right.key));
     Ok(found)
+}
+
+fn state(differences: &[Difference]) -> FileState {
+    let is_gone = |one: &Difference| one.path.is_empty() && one.kind == DifferenceKind::Missing;
+    if differences.is_empty() {
+        FileState::AsInstalled
+    } else if differences.iter().any(is_gone) {
+        FileState::Missing
+    } else {
+        FileState::Changed(differences.to_vec())
+    }
 }
 
 impl LockedSkill {

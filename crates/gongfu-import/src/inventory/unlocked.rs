@@ -1,4 +1,6 @@
-//! The skills of a scope that only the lock of `npx skills` knows.
+//! The skills of a scope that only the lock of `npx skills` has as they are.
+
+use std::collections::BTreeSet;
 
 use gongfu_files::disk::{self, EntryKind, Root};
 use serde_json::Value;
@@ -13,7 +15,7 @@ use crate::error::{ImportCode, ImportError};
 use crate::lock::own::{LockedSkill, OwnLock};
 use crate::scope::Scope;
 
-/// A skill that `npx skills` installed, and that gongfu's lock doesn't have.
+/// A skill that `npx skills` installed, and that gongfu's lock doesn't have, or not as it is.
 #[derive(Debug, Clone)]
 pub struct UnlockedSkill {
     /// The key that it would have in gongfu's lock.
@@ -26,11 +28,15 @@ pub struct UnlockedSkill {
     pub agreement: Option<LockAgreement>,
 }
 
-/// The skills of a scope that `npx skills` locked and gongfu didn't.
+/// The skills of a scope that `npx skills` locked and gongfu didn't, and those of gongfu's lock that changed since.
 ///
 /// # Errors
 /// The lock of `npx skills` or a skill can't be read.
-pub fn unlocked(scope: &Scope, lock: &OwnLock) -> Result<Vec<UnlockedSkill>, ImportError> {
+pub fn unlocked(
+    scope: &Scope,
+    lock: &OwnLock,
+    changed: &BTreeSet<&String>,
+) -> Result<Vec<UnlockedSkill>, ImportError> {
     let Some((kind, path)) = &scope.npx_lock else {
         return Ok(Vec::new());
     };
@@ -50,7 +56,7 @@ pub fn unlocked(scope: &Scope, lock: &OwnLock) -> Result<Vec<UnlockedSkill>, Imp
         let Some(key) = key(there.as_ref().unwrap_or(&own), scope) else {
             continue;
         };
-        if lock.skills.contains_key(&key) {
+        if lock.skills.contains_key(&key) && !changed.contains(&key) {
             continue;
         }
         let mut skill = UnlockedSkill {

@@ -173,3 +173,21 @@ fn skill_that_only_the_other_installer_locked_is_updated_and_frozen_refuses_it()
     assert!(project.read("gongfu.lock").contains("\"pdf\""));
     assert_eq!(project.read(".agents/skills/docx/mine.md"), "Mine.\n");
 }
+
+#[test]
+fn skill_that_the_other_installer_updated_is_locked_again() {
+    let project = Project::new();
+    project.publish();
+    // The same as after `npx skills update`: new files, and a new lock of that program alone.
+    let lock = project.read("gongfu.lock");
+    project.run(&["update", "--yes"]);
+    project.fixture.write("project/gongfu.lock", &lock);
+    let frozen = project.run(&["install", "--frozen", "--yes"]);
+    assert!(frozen.stderr.contains("LOCK_MISMATCH"), "{}", frozen.stderr);
+    let outdated = project.json(&["outdated"]);
+    assert_eq!(text_at(&outdated, "/skills/1/installed"), "by_npx");
+    let updated = project.json(&["update", "--yes"]);
+    assert_eq!(at(&updated, "/updated"), &json!(["pdf"]));
+    assert_eq!(at(&updated, "/kept"), &json!([]));
+    assert_eq!(project.run(&["verify"]).code, Some(0));
+}

@@ -203,8 +203,10 @@ impl Examination {
         importer.remember(download, std::slice::from_ref(&newer.staged))?;
         let placement = download.placement(&installed.key, &newer.staged, importer.scope);
         let before = match installed.state {
-            _ if installed.is_locked => Overwrite::Nothing,
-            FileState::AsInstalled => Overwrite::Files(Box::new(installed.locked.clone())),
+            FileState::AsInstalled if installed.is_locked => Overwrite::Nothing,
+            FileState::AsInstalled | FileState::ByNpx => {
+                Overwrite::Files(Box::new(installed.locked.clone()))
+            }
             FileState::Unknown => Overwrite::Kept,
             FileState::Changed(_) | FileState::Missing => Overwrite::Nothing,
         };
@@ -223,8 +225,11 @@ fn is_current(importer: &Importer<'_>, source: &Source, group: &[InstalledSkill]
     let Some(commit) = group.first().and_then(|skill| skill.locked.commit.clone()) else {
         return false;
     };
-    let is_same =
-        |skill: &InstalledSkill| skill.is_locked && skill.locked.commit.as_ref() == Some(&commit);
+    let is_same = |skill: &InstalledSkill| {
+        skill.is_locked
+            && skill.state != FileState::ByNpx
+            && skill.locked.commit.as_ref() == Some(&commit)
+    };
     group.iter().all(is_same) && importer.commit(git).is_ok_and(|now| now == commit)
 }
 
@@ -235,7 +240,9 @@ fn compared(
     staged: StagedSkill,
     at: usize,
 ) -> Verdict {
-    if installed.locked.digest == Some(staged.digest) {
+    // One of `npx skills` is locked again.
+    let is_same = installed.locked.digest == Some(staged.digest);
+    if is_same && installed.state != FileState::ByNpx {
         return Verdict::Current;
     }
     let origin = &download.delivery.origin;

@@ -112,6 +112,11 @@ fn check(skills: &[InstalledSkill], arguments: &InstallArguments) -> Result<(), 
             let hint = "run `gongfu skill install` or `gongfu adopt` without --frozen, and keep the new gongfu.lock";
             return Err(ImportError::new(ImportCode::LockMismatch, message, hint));
         }
+        if skill.state == FileState::ByNpx && !arguments.replace {
+            let message = format!("`npx skills` updated `{key}` since gongfu locked it");
+            let hint = "`gongfu skill update` locks it again; --replace installs what is locked";
+            return Err(ImportError::new(ImportCode::LockMismatch, message, hint));
+        }
         if skill.is_locked && !arguments.replace && matches!(skill.state, FileState::Changed(_)) {
             let message = format!("`{key}` was changed since it was installed");
             let hint = "`gongfu skill verify` names the files; --replace installs what is locked, and keeps yours in gongfu's home";

@@ -63,6 +63,7 @@ fn words(skill: &ExaminedSkill) -> String {
                 .count();
             let blocked = match (&skill.installed.state, Newer::is_blocked(&skill.installed)) {
                 (_, true) => ", and you changed it",
+                (FileState::ByNpx, _) => ", after `npx skills` updated it",
                 (FileState::Unknown, _) => ", and nothing says whether you changed it",
                 _ => "",
             };
@@ -276,6 +277,7 @@ pub(super) fn document(skill: &ExaminedSkill) -> Value {
     let (installed, locked) = (&skill.installed, &skill.installed.locked);
     let state = match &installed.state {
         FileState::AsInstalled => "as_installed",
+        FileState::ByNpx => "by_npx",
         FileState::Changed(_) => "changed",
         FileState::Unknown => "unknown",
         FileState::Missing => "missing",
