@@ -185,6 +185,8 @@ class World:
         """Removes what an import adds, and that alone."""
         for folder in [self.project / ".agents", self.project / ".claude/skills"]:
             shutil.rmtree(folder, ignore_errors=True)
+        for cached in (self.home / "imports/skills").glob("*"):
+            shutil.rmtree(cached)
         for name in ["gongfu.lock", "skills-lock.json"]:
             (self.project / name).unlink(missing_ok=True)
 

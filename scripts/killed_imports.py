@@ -148,7 +148,7 @@ class Killer:
                 return 0
 
         def staged() -> bool:
-            return any(os.path.exists(f"{self.imports}/{name}/0") for name in self.fetched())
+            return any(os.path.exists(f"{self.imports}/{name}/staged-1") for name in self.fetched())
 
         def moved() -> bool:
             try:
@@ -203,7 +203,7 @@ class Killer:
         fetched = self.fetched()
         if not fetched:
             return "before or after"
-        return "stage" if any((self.imports / name / "0").exists() for name in fetched) else "fetch"
+        return "stage" if any((self.imports / name / "staged-1").exists() for name in fetched) else "fetch"
 
     def programs(self) -> list[str]:
         """Programs that still have this home, after a moment to end."""

@@ -20,7 +20,8 @@ use crate::verify::verify;
 pub struct Placement {
     /// Its key in gongfu's lock: the name of its folder among the installed skills, else the path of an agent's own copy.
     pub key: String,
-    /// The folder where it is staged; several placements may have the same one.
+    /// The folder where it is staged; several placements may have the same one. For an entry that is linked, the folder
+    /// that the link leads to.
     pub staged: PathBuf,
     /// Its entry in gongfu's lock.
     pub locked: LockedSkill,
@@ -221,7 +222,10 @@ fn put(
     is_last: bool,
 ) -> io::Result<()> {
     let folder = scope.folder(&placement.key);
-    if is_last {
+    if placement.locked.linked {
+        let real = folder.parent().map(disk::real_outside).unwrap_or_default();
+        transaction.put_link(&folder, &relative(&real, &placement.staged))?;
+    } else if is_last {
         transaction.move_folder(&folder, &placement.staged)?;
     } else {
         transaction.copy_folder(&folder, &placement.staged)?;

@@ -44,6 +44,9 @@ pub(crate) struct AddArguments {
     /// Replace skills that you changed, or that no lock knows; yours are kept in gongfu's home
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Link to the skills of a folder instead of copying them, so that changes there count at once
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) link: bool,
     /// Don't ask
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -81,6 +81,7 @@ fn add(
         full_depth: arguments.full_depth,
         dry_run: false,
         replace: arguments.replace,
+        link: false,
         yes: arguments.yes || arguments.all,
         place: PlaceArguments {
             target: NewTarget::Project,

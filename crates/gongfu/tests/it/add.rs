@@ -118,3 +118,50 @@ fn a_source_without_a_skill_to_add_is_no_success() {
     assert!(!project.join("gongfu.lock").exists());
     add(&["--all"]).good();
 }
+
+#[test]
+fn linked_skill_follows_its_source_and_never_takes_it_along() {
+    let fixture = fixture();
+    let project = fixture.path("project");
+    let place = ["--workspace", project.to_str().unwrap(), "--yes"];
+    let source = fixture.path("project/source");
+    let source = source.to_str().unwrap();
+    let gongfu = |words: &[&str]| fixture.gongfu([&["skill"], words, &place].concat());
+    let refused = gongfu(&["add", "owner/repo", "--link"]).run();
+    assert!(refused.stderr.contains("--link"), "{}", refused.stderr);
+    gongfu(&["add", source, "--skill", "pdf", "--link"]).good();
+    let installed = project.join(".agents/skills/pdf");
+    let target = fs::read_link(&installed).unwrap();
+    assert_eq!(target.to_str(), Some("../../source/pdf"));
+    fixture.write("project/source/pdf/notes.md", "New.\n");
+    let seen = project.join(".claude/skills/pdf/notes.md");
+    assert_eq!(fs::read_to_string(seen).unwrap(), "New.\n");
+    let verify = ["skill", "verify", place[0], place[1]];
+    fixture.gongfu(verify).good();
+    // A copy takes its place, and then it is removed.
+    gongfu(&["add", source, "--skill", "pdf"]).good();
+    assert!(!fs::symlink_metadata(&installed).unwrap().is_symlink());
+    gongfu(&["add", source, "--skill", "pdf", "--link", "--replace"]).good();
+    gongfu(&["remove", "pdf"]).good();
+    assert!(fs::symlink_metadata(&installed).is_err());
+    assert!(project.join("source/pdf/SKILL.md").exists());
+}
+
+#[test]
+fn other_skills_of_the_name_are_told_first() {
+    let fixture = fixture();
+    fixture.skill_in("user/.agents/skills", "pdf", "Another one.");
+    let project = fixture.path("project");
+    let source = fixture.path("project/source");
+    let words = ["skill", "add", source.to_str().unwrap(), "--dry-run"];
+    let place = ["--workspace", project.to_str().unwrap()];
+    let shown = fixture.gongfu([&words[..], &place[..]].concat()).good();
+    let text = shown.text();
+    assert!(
+        text.contains("of this name already: user-agents/pdf"),
+        "{text}"
+    );
+    let json = [&words[..], &place[..], &["--json"]].concat();
+    let json = fixture.gongfu(json).good().json();
+    assert_eq!(at(&json, "/0/skills/0/of_this_name"), &json!([]));
+}

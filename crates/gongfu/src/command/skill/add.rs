@@ -2,21 +2,26 @@
 
 mod report;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
 use gongfu_files::Home;
+use gongfu_files::disk::{self, EntryKind};
+use gongfu_import::candidate::StagedSkill;
 use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::Delivery;
-use gongfu_import::place::{Changes, place};
-use gongfu_import::scope::Scope;
+use gongfu_import::lock::own::LockedSkill;
+use gongfu_import::place::{Changes, Placement, place};
+use gongfu_import::scope::{Scope, ScopeKind};
 use gongfu_import::source::{Source, is_ref, shown};
 use gongfu_import::target::Targets;
 
 use super::import::{Importer, clients, failure, scope};
-use crate::cli::AddArguments;
+use crate::cli::{AddArguments, Places};
 use crate::clock::SystemClock;
 use crate::command::Outcome;
 use crate::environment::Environment;
@@ -65,7 +70,7 @@ pub(in crate::command) fn add_to(
     let mut reports = Vec::new();
     for text in &arguments.sources {
         let source = source(text, arguments.reference.as_deref(), environment)?;
-        let added = add(&source, arguments, &importer, goal, terminal)?;
+        let added = add(&source, arguments, &importer, goal, environment, terminal)?;
         reports.push(added);
     }
     if arguments.json {
@@ -105,9 +110,15 @@ fn add(
     arguments: &AddArguments,
     importer: &Importer<'_>,
     goal: &Goal,
+    environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<serde_json::Value> {
     let (scope, targets) = (&goal.scope, &goal.targets);
+    let is_folder = |path: &PathBuf| disk::kind_outside(path) == Some(EntryKind::Folder);
+    if arguments.link && !matches!(source, Source::Local(path) if is_folder(path)) {
+        let message = "--link is for folders of this machine, and this source isn't one";
+        return Err(Failure::usage("INVALID_VALUE", message, "omit it").into());
+    }
     let mut names = arguments.skills.clone();
     if let Source::Git(git) = source {
         names.extend(git.skill.clone());
@@ -124,22 +135,32 @@ fn add(
     let chosen = chosen(&download.delivery, &names, arguments.all).map_err(failure)?;
     let staged = download.stage(chosen).map_err(failure)?;
     let delivery = &download.delivery;
+    let namesakes = namesakes(&staged, goal, environment);
+    let document = |done| report::document(delivery, &staged, &namesakes, scope, done);
     if !arguments.json {
-        report::show(delivery, &staged, targets, terminal)?;
+        report::show(delivery, &staged, &namesakes, targets, terminal)?;
     }
     if arguments.dry_run {
-        return Ok(report::document(delivery, &staged, scope, None));
+        return Ok(document(None));
     }
     if !arguments.yes && !terminal.ask("add them?")? {
         terminal.note("nothing was added");
-        return Ok(report::document(delivery, &staged, scope, None));
+        return Ok(document(None));
     }
-    importer.remember(&download, &staged).map_err(failure)?;
+    if !arguments.link {
+        importer.remember(&download, &staged).map_err(failure)?;
+    }
     // One for each folder that gets its files.
     let put = staged.iter().flat_map(|skill| {
         let keys = targets.folders.iter();
         let keys = keys.map(|folder| scope.key(folder, &skill.folder));
-        keys.map(|key| download.placement(&key, skill, scope))
+        keys.map(|key| {
+            let placement = download.placement(&key, skill, scope);
+            match source {
+                Source::Local(folder) if arguments.link => linked(placement, folder, skill),
+                _ => placement,
+            }
+        })
     });
     let changes = Changes {
         put: put.collect(),
@@ -152,7 +173,60 @@ fn add(
     if !arguments.json {
         report::done(&staged, scope, &done, terminal)?;
     }
-    Ok(report::document(delivery, &staged, scope, Some(&done)))
+    Ok(document(Some(&done)))
+}
+
+/// The same placement as a link to the skill's own folder.
+fn linked(placement: Placement, source: &Path, skill: &StagedSkill) -> Placement {
+    Placement {
+        staged: source
+            .join(skill.found.folder.as_str())
+            .components()
+            .collect(),
+        locked: LockedSkill {
+            linked: true,
+            digest: None,
+            files: BTreeMap::new(),
+            ..placement.locked
+        },
+        // That program knows no links to a source.
+        npx: None,
+        ..placement
+    }
+}
+
+/// The full names of other skills that have the name of a staged one: one of them hides the others.
+fn namesakes(
+    staged: &[StagedSkill],
+    goal: &Goal,
+    environment: &Environment,
+) -> BTreeMap<String, Vec<String>> {
+    let places = Places {
+        workspace: (goal.scope.kind == ScopeKind::Project).then(|| goal.scope.base.clone()),
+        ..Places::default()
+    };
+    let library = wiring::unwarned_parts(environment, &places, &[]);
+    let Ok(Ok(library)) = library.map(|parts| parts.library()) else {
+        return BTreeMap::new();
+    };
+    let found = staged.iter().filter_map(|skill| {
+        let own = skill_folders(goal, skill);
+        let named = library.named(&skill.found.name).into_iter();
+        let others = named.filter(|other| {
+            let path = disk::real_outside(Path::new(&*other.path));
+            !own.contains(&path)
+        });
+        let others: Vec<String> = others.map(|other| other.full_name.to_string()).collect();
+        (!others.is_empty()).then(|| (skill.found.name.clone(), others))
+    });
+    found.collect()
+}
+
+/// The folders that a skill goes to.
+fn skill_folders(goal: &Goal, skill: &StagedSkill) -> Vec<PathBuf> {
+    let folders = goal.targets.folders.iter().chain(&goal.targets.links);
+    let folders = folders.map(|folder| disk::real_outside(&folder.join(&skill.folder)));
+    folders.collect()
 }
 
 /// The skills that a person means: all that aren't internal, without a name.

@@ -1,5 +1,6 @@
 //! The answers of `gongfu skill add`, for people and programs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gongfu_core::skill::SkillPath;
@@ -13,6 +14,9 @@ use serde_json::{Value, json};
 
 use crate::table::{clip, count};
 use crate::terminal::{Paint, Terminal, plain};
+
+/// The full names of other skills, by the name that a new one shares with them.
+type Namesakes = BTreeMap<String, Vec<String>>;
 
 /// The most names of one kind that are shown.
 const MAX_NAMES: usize = 8;
@@ -54,6 +58,7 @@ pub(super) fn list(
 pub(super) fn show(
     delivery: &Delivery,
     staged: &[StagedSkill],
+    namesakes: &Namesakes,
     targets: &Targets,
     terminal: &mut Terminal,
 ) -> anyhow::Result<()> {
@@ -82,6 +87,13 @@ pub(super) fn show(
             skill.findings.iter().map(String::as_str),
             terminal,
         )?;
+        if let Some(others) = namesakes.get(&skill.found.name) {
+            named(
+                "of this name already",
+                others.iter().map(String::as_str),
+                terminal,
+            )?;
+        }
     }
     let commit = delivery
         .origin
@@ -161,6 +173,7 @@ pub(super) fn done(
 pub(super) fn document(
     delivery: &Delivery,
     staged: &[StagedSkill],
+    namesakes: &Namesakes,
     scope: &Scope,
     outcome: Option<&Outcome>,
 ) -> Value {
@@ -175,6 +188,7 @@ pub(super) fn document(
             "packages": skill.survey.packages,
             "hosts": skill.survey.hosts,
             "findings": skill.findings,
+            "of_this_name": namesakes.get(&skill.found.name).cloned().unwrap_or_default(),
         })
     });
     let kept = outcome.into_iter().flat_map(|outcome| &outcome.kept);
