@@ -165,10 +165,10 @@ class World:
         return self.run("skill", "add", *words, "--yes", "--json", limit=limit)
 
     def state(self) -> State:
-        """Everything but the empty files of locks among processes."""
+        """Everything but the empty files of locks among processes, and the index of the library."""
         found = state(self.folder)
-        locks = f"{self.home}/imports/"
-        return {path: one for path, one in found.items() if not (path.startswith(locks) and path.endswith(".lock"))}
+        locks, index = f"{self.home}/imports/", f"{self.home}/index"
+        return {path: one for path, one in found.items() if not (path.startswith(locks) and path.endswith(".lock")) and not path.startswith(index)}
 
     def installed(self) -> Skills:
         found: Skills = {}
