@@ -24,7 +24,7 @@ pub use root::{
     real_outside, status_at,
 };
 pub use tree::{TreeEntry, TreeKind};
-pub use writing::{PutError, is_temporary, temporary_name};
+pub use writing::{PutError, is_temporary, random_name, temporary_name};
 
 #[cfg(test)]
 mod tests;

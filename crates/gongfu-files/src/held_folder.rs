@@ -3,7 +3,6 @@
 //! One without a lock was left by a process that was killed, and the next process removes it.
 
 use std::fs::File;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::path::Path;
 
@@ -20,7 +19,7 @@ pub struct HeldFolder {
 }
 
 impl HeldFolder {
-    /// Creates one below a folder, with a name of this beginning, and removes those that nobody holds any more.
+    /// Creates a folder whose name starts with `prefix`, and removes those that killed processes left.
     ///
     /// # Errors
     /// The folder can't be written.
@@ -28,8 +27,7 @@ impl HeldFolder {
         // Otherwise one that is made and not yet held would look like one that was left.
         let _others = disk::lock(parent, &format!("{prefix}.lock"))?;
         remove_left_behind(parent, prefix);
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("{prefix}{random:016x}");
+        let name = disk::random_name(prefix);
         let root = Root::create_private(&parent.path().join(name))?;
         let lock = held(&root).ok_or_else(|| io::Error::other("another process holds it"))?;
         Ok(Self { root, _lock: lock })
@@ -53,7 +51,7 @@ fn held(folder: &Root) -> Option<File> {
     file.try_lock().is_ok().then_some(file)
 }
 
-/// Removes the folders that nobody holds. One that can't be removed now is left to the next process.
+/// Removes the folders of processes that ended. What can't be removed now is left to the next process.
 fn remove_left_behind(parent: &Root, prefix: &str) {
     for entry in parent.list(&SkillPath::root()).unwrap_or_default() {
         if entry.kind != EntryKind::Folder || !entry.name.starts_with(prefix) {

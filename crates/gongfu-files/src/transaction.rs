@@ -5,7 +5,6 @@
 //! next transaction in that folder finishes the renames, or removes what was staged.
 
 use std::ffi::OsStr;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -85,8 +84,7 @@ impl Transaction {
         let journal = Journal::open(home, base)?;
         journal.recover()?;
         let base = Root::create(base)?;
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("{STAGED}{random:016x}");
+        let name = disk::random_name(STAGED);
         let mut record = Record {
             staged: base.path().join(&name),
             id: None,

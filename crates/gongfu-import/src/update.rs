@@ -31,6 +31,13 @@ pub struct InstalledSkill {
     pub state: FileState,
 }
 
+impl InstalledSkill {
+    /// Returns true if a person changed it, so that nothing replaces it by itself.
+    pub fn is_changed(&self) -> bool {
+        matches!(self.state, FileState::Changed(_))
+    }
+}
+
 /// The state of an installed skill's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {

@@ -41,11 +41,13 @@ mod trust;
 mod uninstall;
 mod user;
 
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use self::call_error::ReportedFailure;
 use crate::cli::{self, Cli, Command};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::Terminal;
 
 /// The end of a command.
@@ -66,6 +68,15 @@ impl Outcome {
     fn of(is_good: bool) -> Self {
         if is_good { Self::Good } else { Self::Findings }
     }
+}
+
+/// Refuses a question where nobody can answer it.
+fn check_answerable(what: &str, hint: &str, json: bool) -> Result<(), Failure> {
+    if !json && io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let message = format!("{what} needs a confirmation");
+    Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint))
 }
 
 /// Is a probe of `gongfu doctor --attack` to its end, if this program was begun as one.

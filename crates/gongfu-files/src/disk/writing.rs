@@ -24,11 +24,17 @@ const MAX_AGE: Duration = Duration::from_mins(1);
 /// The most entries of a folder among which temporary ones are looked for.
 const MAX_SWEPT: usize = 10_000;
 
+/// A name that no other process chooses: a beginning, and random digits.
+pub fn random_name(beginning: &str) -> String {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!("{beginning}{random:016x}")
+}
+
 /// A random name beside `name`. A process id would not do: it comes again in containers.
 pub fn temporary_name(name: &str) -> String {
-    let random = std::hash::RandomState::new().build_hasher().finish();
     let stem = name.get(..name.floor_char_boundary(MAX_STEM));
-    format!(".{}.{random:016x}{TEMPORARY}", stem.unwrap_or_default())
+    let random = random_name(&format!(".{}.", stem.unwrap_or_default()));
+    format!("{random}{TEMPORARY}")
 }
 
 /// Returns whether a name is a temporary one.

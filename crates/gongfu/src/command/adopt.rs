@@ -5,7 +5,6 @@ mod report;
 mod server;
 mod undo;
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -18,7 +17,7 @@ use gongfu_import::error::ImportError;
 use gongfu_import::inventory::{Inventory, Standing, Territory};
 use gongfu_import::scope::ScopeKind;
 
-use super::Outcome;
+use super::{Outcome, check_answerable};
 use crate::cli::{AdoptArguments, AdoptedProject, Places};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -85,11 +84,10 @@ pub(super) fn run(
     if arguments.undo {
         return undo::run(arguments.json, &home, environment, terminal);
     }
-    if !arguments.dry_run && !arguments.yes && (arguments.json || !io::stdin().is_terminal()) {
-        let message = "adopting skills needs a confirmation";
+    if !arguments.dry_run && !arguments.yes {
         let hint =
             "pass --yes to adopt without a question, or --dry-run to see what would be adopted";
-        return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
+        check_answerable("adopting skills", hint, arguments.json)?;
     }
     let user = environment.user.as_deref();
     let user = user.context("there is no home folder, so there is nothing to look into")?;

@@ -16,7 +16,7 @@ use gongfu_import::target::{AgentChoice, Targets};
 use gongfu_import::update::installed;
 
 use super::skill::add::{Goal, add_to};
-use super::skill::import::{Importer, failure, machine};
+use super::skill::import::{Importer, failure, machine, recover};
 use super::skill::update::Update;
 use super::{Outcome, search};
 use crate::cli::{
@@ -193,6 +193,7 @@ impl<'a> Place<'a> {
             }
             Scope::project(current)
         };
+        recover(&scope, home);
         Ok(Self {
             choice: AgentChoice::of(&agents.agents, machine, current),
             scope,

@@ -7,7 +7,7 @@ use gongfu_core::port::Timestamp;
 use gongfu_core::registry::NewUser;
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::{Outcome, check_answerable};
 use crate::accounts::command::{all, find, with_accounts};
 use crate::accounts::{failed, removal};
 use crate::cli::{UserAddArguments, UserCommand};
@@ -205,11 +205,7 @@ pub(super) fn confirmed(
     what: &str,
     terminal: &mut Terminal,
 ) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        let message = format!("{what} needs a confirmation");
-        let hint = "pass --yes to delete without a question";
-        return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
-    }
+    check_answerable(what, "pass --yes to delete without a question", false)?;
     let is_confirmed = terminal.ask(question)?;
     if !is_confirmed {
         terminal.note("nothing was deleted");

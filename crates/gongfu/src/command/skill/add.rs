@@ -3,7 +3,6 @@
 mod report;
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -23,7 +22,7 @@ use gongfu_import::target::Targets;
 use super::import::{Importer, clients, failure, scope};
 use crate::cli::{AddArguments, Places};
 use crate::clock::SystemClock;
-use crate::command::Outcome;
+use crate::command::{Outcome, check_answerable};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -61,10 +60,9 @@ pub(in crate::command) fn add_to(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let is_shown_only = arguments.list || arguments.dry_run;
-    if !is_shown_only && !arguments.yes && (arguments.json || !io::stdin().is_terminal()) {
-        let message = "adding skills needs a confirmation";
+    if !is_shown_only && !arguments.yes {
         let hint = "pass --yes to add without a question, or --dry-run to see what would be added";
-        return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
+        check_answerable("adding skills", hint, arguments.json)?;
     }
     let importer = Importer::new(environment, home, &goal.scope)?;
     let mut reports = Vec::new();

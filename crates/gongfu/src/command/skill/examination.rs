@@ -9,10 +9,9 @@ use gongfu_import::update::{
     FileChange, FileState, InstalledSkill, changes, counterpart, installed, newly,
 };
 
-use super::import::{Download, Importer, failure};
+use super::import::{Download, Importer, failure, not_locked};
 use crate::failure::Failure;
 use crate::progress;
-use crate::terminal::plain;
 
 /// Installed skills, and what their sources have now.
 pub(super) struct Examination {
@@ -51,13 +50,6 @@ pub(super) struct Newer {
     download: usize,
 }
 
-impl Newer {
-    /// Returns true if the person changed the installed skill, so that it isn't replaced by itself.
-    pub(super) fn is_blocked(skill: &InstalledSkill) -> bool {
-        matches!(skill.state, FileState::Changed(_))
-    }
-}
-
 /// Asks the sources of the named skills; of all without a name.
 pub(super) fn examine(importer: &Importer<'_>, names: &[String]) -> Result<Examination, Failure> {
     let mut skills = installed(importer.scope).map_err(failure)?;
@@ -79,10 +71,8 @@ pub(super) fn select(
         .iter()
         .find(|name| !skills.iter().any(|skill| is_meant(skill, name)));
     if let Some(name) = unknown {
-        let shown = plain(&importer.scope.own_lock.to_string_lossy());
-        let message = format!("{} isn't in {shown}", plain(name));
         let hint = "`gongfu skill add SOURCE` adds a new skill; --in names another place";
-        return Err(Failure::new("NOT_LOCKED", message, hint));
+        return Err(not_locked(name, importer.scope, hint));
     }
     if !names.is_empty() {
         skills.retain(|skill| names.iter().any(|name| is_meant(skill, name)));

@@ -16,7 +16,7 @@ use gongfu_import::discover::FoundSkill;
 use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::{Delivery, Fetcher};
 use gongfu_import::fetch::git::{Git, GitSettings};
-use gongfu_import::place::{Overwrite, Placement};
+use gongfu_import::place::{Outcome, Overwrite, Placement};
 use gongfu_import::scope::{Scope, ScopeKind};
 use gongfu_import::source::{GitSource, Source};
 use gongfu_import::target::ALWAYS;
@@ -28,12 +28,12 @@ use crate::cli::{NewTarget, PlaceArguments};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::project;
-use crate::terminal::plain;
+use crate::terminal::{Terminal, plain};
 
 /// The longest `.netrc` that is read, in bytes.
 const MAX_NETRC: u64 = 1024 * 1024;
 
-/// The place that a person names.
+/// The place that a person names, in which no import is unfinished.
 ///
 /// # Errors
 /// There is no project or no home folder.
@@ -43,23 +43,24 @@ pub(super) fn scope(
     home: &Home,
 ) -> anyhow::Result<Scope> {
     let user = environment.user.as_deref();
-    match place.target {
-        NewTarget::Home => Ok(Scope::home(home)),
+    let scope = match place.target {
+        NewTarget::Home => Scope::home(home),
         NewTarget::User => {
             let user = user.context("there is no home folder; use --in project or --in home")?;
-            Ok(Scope::user(user, environment.state.as_deref()))
+            Scope::user(user, environment.state.as_deref())
         }
         NewTarget::Project => {
             let root = project::root(place.workspace.as_deref(), environment, home)?;
-            Ok(Scope::project(&root))
+            Scope::project(&root)
         }
-    }
+    };
+    recover(&scope, home);
+    Ok(scope)
 }
 
-/// Finishes what an import that was killed left in a place, so that its locks agree with its skills.
-///
-/// Where that can't be done, what is there is read as it is.
-pub(super) fn recover(scope: &Scope, home: &Home) {
+/// Finishes what a killed import left in a place, so that its locks agree with its skills. A place that can't be written
+/// is read as it is.
+pub(in crate::command) fn recover(scope: &Scope, home: &Home) {
     let _ = gongfu_files::transaction::recover(home, scope.staging());
 }
 
@@ -110,6 +111,21 @@ pub(in crate::command) fn failure(error: ImportError) -> Failure {
     }
 }
 
+/// A skill that a person names, and that no lock of the place has.
+pub(super) fn not_locked(name: &str, scope: &Scope, hint: &str) -> Failure {
+    let lock = plain(&scope.own_lock.to_string_lossy());
+    let message = format!("{} isn't in {lock}", plain(name));
+    Failure::new("NOT_LOCKED", message, hint)
+}
+
+/// Tells where the versions of a person are kept that were replaced.
+pub(super) fn kept(outcome: &Outcome, terminal: &mut Terminal) {
+    for (_, kept) in &outcome.kept {
+        let kept = plain(&kept.to_string_lossy());
+        terminal.note(&format!("your version is kept: {kept}"));
+    }
+}
+
 /// Fetches sources into folders of gongfu's home.
 pub(in crate::command) struct Importer<'a> {
     pub(in crate::command) home: &'a Home,
@@ -133,7 +149,6 @@ impl<'a> Importer<'a> {
         home: &'a Home,
         scope: &'a Scope,
     ) -> anyhow::Result<Self> {
-        recover(scope, home);
         Ok(Self {
             git: GitSettings {
                 has_ssh_command: environment.git_ssh_command.is_some(),

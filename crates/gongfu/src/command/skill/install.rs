@@ -1,22 +1,21 @@
 //! `gongfu skill install`: the skills of the lock, each exactly as it is locked.
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Clock as _;
 use gongfu_files::HeldFolder;
 use gongfu_import::cache::Cache;
 use gongfu_import::error::{ImportCode, ImportError};
-use gongfu_import::place::{Changes, Overwrite, Placement, place};
+use gongfu_import::place::{Changes, Outcome as Placed, Overwrite, Placement, place};
 use gongfu_import::source::Source;
 use gongfu_import::update::{FileState, InstalledSkill, counterpart, installed};
 use serde_json::json;
 
 use super::examination::select;
-use super::import::{Download, Importer, failure, scope, temporary, unwritable};
+use super::import::{Download, Importer, failure, kept, scope, temporary, unwritable};
 use crate::cli::InstallArguments;
 use crate::clock::SystemClock;
-use crate::command::Outcome;
+use crate::command::{Outcome, check_answerable};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::table::count;
@@ -48,11 +47,8 @@ pub(super) fn run(
     skills.retain(|skill| skill.state != FileState::AsInstalled && needs_files(skill));
     let is_wanted = !skills.is_empty();
     if is_wanted && !arguments.yes {
-        if json || !io::stdin().is_terminal() {
-            let message = "installing skills needs a confirmation";
-            let hint = "pass --yes to install without a question";
-            return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
-        }
+        let hint = "pass --yes to install without a question";
+        check_answerable("installing skills", hint, json)?;
         for skill in &skills {
             let (key, source) = (plain(&skill.key), plain(&skill.locked.source));
             terminal.line(&format!("{key}  {source}"))?;
@@ -74,25 +70,21 @@ pub(super) fn run(
         replace: arguments.replace,
         ..Changes::default()
     };
-    let mut kept = Vec::new();
+    let mut done = Placed::default();
     if is_wanted {
         let now = SystemClock.now().to_string();
-        kept = place(&home, &scope, &changes, &now).map_err(failure)?.kept;
+        done = place(&home, &scope, &changes, &now).map_err(failure)?;
     }
-    let kept: Vec<_> = kept
-        .iter()
-        .map(|(_, kept)| kept.to_string_lossy())
-        .collect();
     if json {
+        let kept = done.kept.iter().map(|(_, kept)| kept.to_string_lossy());
+        let kept: Vec<_> = kept.collect();
         let keys: Vec<&String> = skills.iter().map(|skill| &skill.key).collect();
         let lock = scope.own_lock.to_string_lossy();
         terminal
             .json(&json!({ "lock": lock, "locked": total, "installed": keys, "kept": kept }))?;
         return Ok(Outcome::Good);
     }
-    for kept in &kept {
-        terminal.note(&format!("your version is kept: {}", plain(kept)));
-    }
+    kept(&done, terminal);
     let skills = count(skills.len(), "skill");
     terminal.line(&format!("installed {skills}; {total} locked"))?;
     Ok(Outcome::Good)
@@ -117,7 +109,7 @@ fn check(skills: &[InstalledSkill], arguments: &InstallArguments) -> Result<(), 
             let hint = "`gongfu skill update` locks it again; --replace installs what is locked";
             return Err(ImportError::new(ImportCode::LockMismatch, message, hint));
         }
-        if skill.is_locked && !arguments.replace && matches!(skill.state, FileState::Changed(_)) {
+        if skill.is_locked && !arguments.replace && skill.is_changed() {
             let message = format!("`{key}` was changed since it was installed");
             let hint = "`gongfu skill verify` names the files; --replace installs what is locked, and keeps yours in gongfu's home";
             return Err(ImportError::new(ImportCode::SkillChanged, message, hint));

@@ -1,7 +1,5 @@
 //! `gongfu skill remove`.
 
-use std::io::{self, IsTerminal as _};
-
 use gongfu_core::port::Clock as _;
 use gongfu_files::Home;
 use gongfu_import::lock::own::OwnLock;
@@ -9,12 +7,11 @@ use gongfu_import::place::{Changes, place};
 use gongfu_import::scope::Scope;
 use serde_json::json;
 
-use super::import::{failure, recover, scope};
+use super::import::{failure, kept, not_locked, scope};
 use crate::cli::RemoveArguments;
 use crate::clock::SystemClock;
-use crate::command::Outcome;
+use crate::command::{Outcome, check_answerable};
 use crate::environment::Environment;
-use crate::failure::Failure;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
 
@@ -25,7 +22,6 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
-    recover(&scope, &home);
     let lock = OwnLock::read(&scope.own_lock).map_err(failure)?;
     let mut changes = Changes {
         replace: arguments.replace,
@@ -33,10 +29,8 @@ pub(super) fn run(
     };
     for name in &arguments.skills {
         let Some(locked) = lock.skills.get(name) else {
-            let shown = plain(&scope.own_lock.to_string_lossy());
-            let message = format!("{} isn't in {shown}", plain(name));
             let hint = "only skills that were added can be removed; --in names another place";
-            return Err(Failure::new("NOT_LOCKED", message, hint).into());
+            return Err(not_locked(name, &scope, hint).into());
         };
         changes.removed.push(name.clone());
         changes
@@ -60,11 +54,8 @@ pub(in crate::command) fn finish(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     if !yes {
-        if !io::stdin().is_terminal() || json {
-            let message = "removing skills needs a confirmation";
-            let hint = "pass --yes to remove without a question";
-            return Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint).into());
-        }
+        let hint = "pass --yes to remove without a question";
+        check_answerable("removing skills", hint, json)?;
         if !terminal.ask("remove them?")? {
             terminal.note("nothing was removed");
             return Ok(Outcome::Good);
@@ -77,11 +68,6 @@ pub(in crate::command) fn finish(
         terminal.json(&json!({ "removed": changes.removed, "kept": kept.collect::<Vec<_>>() }))?;
         return Ok(Outcome::Good);
     }
-    for (_, kept) in &done.kept {
-        terminal.note(&format!(
-            "your version is kept: {}",
-            plain(&kept.to_string_lossy())
-        ));
-    }
+    kept(&done, terminal);
     Ok(Outcome::Good)
 }

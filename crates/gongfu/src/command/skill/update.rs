@@ -2,21 +2,19 @@
 
 mod report;
 
-use std::io::{self, IsTerminal as _};
-
 use gongfu_core::port::Clock as _;
-use gongfu_import::place::{Changes, place};
+use gongfu_import::place::{Changes, Outcome as Placed, place};
 use serde_json::{Value, json};
 
 use super::examination::{Examination, ExaminedSkill, Newer, Verdict, examine};
-use super::import::{Importer, failure, scope};
+use super::import::{Importer, failure, kept, scope};
 use crate::cli::{LockedArguments, UpdateArguments};
 use crate::clock::SystemClock;
-use crate::command::Outcome;
+use crate::command::{Outcome, check_answerable};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::table::count;
-use crate::terminal::{Terminal, plain};
+use crate::terminal::Terminal;
 use crate::wiring;
 
 pub(super) fn run(
@@ -56,12 +54,11 @@ pub(in crate::command) struct Update {
 impl Update {
     /// Refuses an update that has to ask, and can't.
     pub(in crate::command) fn check(&self) -> Result<(), Failure> {
-        if self.dry_run || self.yes || !self.json && io::stdin().is_terminal() {
+        if self.dry_run || self.yes {
             return Ok(());
         }
-        let message = "updating skills needs a confirmation";
         let hint = "pass --yes to update without a question, or --dry-run to see what would change";
-        Err(Failure::usage("CONFIRMATION_REQUIRED", message, hint))
+        check_answerable("updating skills", hint, self.json)
     }
 
     /// Updates skills of one place; answers what it did, for programs.
@@ -79,23 +76,20 @@ impl Update {
         let is_wanted = !wanted.is_empty() && !self.dry_run;
         let question = format!("update {}?", count(wanted.len(), "skill"));
         let is_wanted = is_wanted && (self.yes || terminal.ask(&question)?);
-        let mut kept = Vec::new();
+        let mut done = Placed::default();
         if is_wanted {
             let changes = self.changes(&examination, &wanted, importer)?;
             let now = SystemClock.now().to_string();
             let placed = place(importer.home, scope, &changes, &now);
-            kept = placed.map_err(failure)?.kept;
+            done = placed.map_err(failure)?;
         }
         let updated: &[_] = if is_wanted { &wanted } else { &[] };
         if !self.json {
-            for (_, kept) in &kept {
-                let kept = plain(&kept.to_string_lossy());
-                terminal.note(&format!("your version is kept: {kept}"));
-            }
+            kept(&done, terminal);
             terminal.line(&format!("updated {}", count(updated.len(), "skill")))?;
         }
         let keys = updated.iter().map(|(skill, _)| &skill.installed.key);
-        let kept = kept.iter().map(|(_, kept)| kept.to_string_lossy());
+        let kept = done.kept.iter().map(|(_, kept)| kept.to_string_lossy());
         let document = json!({
             "lock": scope.own_lock.to_string_lossy(),
             "updated": keys.collect::<Vec<_>>(),
@@ -104,7 +98,7 @@ impl Update {
         });
         let is_left = |skill: &ExaminedSkill| match &skill.verdict {
             Verdict::Failed(_) => true,
-            Verdict::Newer(_) => Newer::is_blocked(&skill.installed) && !self.replace,
+            Verdict::Newer(_) => skill.installed.is_changed() && !self.replace,
             _ => false,
         };
         let is_good = !examination.skills.iter().any(is_left);
@@ -143,7 +137,7 @@ fn wanted(examination: &Examination, replace: bool) -> Vec<(&ExaminedSkill, &New
             _ => None,
         });
     newer
-        .filter(|(skill, _)| replace || !Newer::is_blocked(&skill.installed))
+        .filter(|(skill, _)| replace || !skill.installed.is_changed())
         .collect()
 }
 

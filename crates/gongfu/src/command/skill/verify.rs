@@ -3,11 +3,10 @@
 use gongfu_import::place::verify_all;
 use serde_json::json;
 
-use super::import::{failure, recover, scope};
+use super::import::{failure, not_locked, scope};
 use crate::cli::LockedArguments;
 use crate::command::Outcome;
 use crate::environment::Environment;
-use crate::failure::Failure;
 use crate::table::count;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
@@ -19,27 +18,20 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let scope = scope(&arguments.place, environment, &home)?;
-    recover(&scope, &home);
     let mut verified = verify_all(&scope).map_err(failure)?;
     if let Some(name) = arguments
         .skills
         .iter()
         .find(|name| !verified.contains_key(*name))
     {
-        let shown = plain(&scope.own_lock.to_string_lossy());
-        let message = format!("{} isn't in {shown}", plain(name));
         let hint = "`gongfu skill verify` without a name lists the skills that differ; --in names another place";
-        return Err(Failure::new("NOT_LOCKED", message, hint).into());
+        return Err(not_locked(name, &scope, hint).into());
     }
     if !arguments.skills.is_empty() {
         verified.retain(|name, _| arguments.skills.contains(name));
     }
     let is_good = verified.values().all(Vec::is_empty);
-    let outcome = if is_good {
-        Outcome::Good
-    } else {
-        Outcome::Findings
-    };
+    let outcome = Outcome::of(is_good);
     if arguments.json {
         terminal.json(&json!({ "lock": scope.own_lock.to_string_lossy(), "valid": is_good, "skills": verified }))?;
         return Ok(outcome);

@@ -1,10 +1,8 @@
 //! `gongfu skills use`: one skill of a source as a prompt, and its other files in a temporary folder.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
 use anyhow::Context as _;
 use gongfu_core::skill::SkillPath;
-use gongfu_files::disk::Root;
+use gongfu_files::disk::{Root, random_name};
 use gongfu_import::discover::FoundSkill;
 use gongfu_import::scope::Scope;
 use gongfu_import::source::Source;
@@ -48,8 +46,7 @@ pub(super) fn run(
     let has_more = staged.iter().any(|skill| skill.files.len() > 1);
     if has_more {
         // It stays, as the prompt is followed later.
-        let random = RandomState::new().build_hasher().finish();
-        let path = std::env::temp_dir().join(format!("gongfu-use-{random:016x}"));
+        let path = std::env::temp_dir().join(random_name("gongfu-use-"));
         let root = Root::create_private(&path);
         let root = root.context("the folder for temporary files can't be written")?;
         staged = download.stage_into(skills, &root).map_err(failure)?;

@@ -12,6 +12,7 @@ use gongfu_import::source::shown;
 use gongfu_import::target::Targets;
 use serde_json::{Value, json};
 
+use super::super::import::kept;
 use crate::table::{clip, count};
 use crate::terminal::{Paint, Terminal, plain};
 
@@ -157,12 +158,7 @@ pub(super) fn done(
     outcome: &Outcome,
     terminal: &mut Terminal,
 ) -> anyhow::Result<()> {
-    for (_, kept) in &outcome.kept {
-        terminal.note(&format!(
-            "your version is kept: {}",
-            plain(&kept.to_string_lossy())
-        ));
-    }
+    kept(outcome, terminal);
     let skills = count(staged.len(), "skill");
     let lock = plain(&scope.own_lock.to_string_lossy());
     terminal.line(&format!("added {skills}; locked in {lock}"))?;

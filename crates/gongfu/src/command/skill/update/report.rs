@@ -61,7 +61,7 @@ fn words(skill: &ExaminedSkill) -> String {
                 .iter()
                 .filter(|file| file.source.is_some())
                 .count();
-            let blocked = match (&skill.installed.state, Newer::is_blocked(&skill.installed)) {
+            let blocked = match (&skill.installed.state, skill.installed.is_changed()) {
                 (_, true) => ", and you changed it",
                 (FileState::ByNpx, _) => ", after `npx skills` updated it",
                 (FileState::Unknown, _) => ", and nothing says whether you changed it",
@@ -114,7 +114,7 @@ pub(super) fn show(skills: &[ExaminedSkill], terminal: &mut Terminal) -> anyhow:
             .filter(|code| !before.contains(code))
             .map(String::as_str);
         newly("has findings", findings, terminal)?;
-        if Newer::is_blocked(&skill.installed) {
+        if skill.installed.is_changed() {
             terminal.line(
                 "  your version stays: --replace installs the new one, and keeps yours in gongfu's home",
             )?;
@@ -174,8 +174,8 @@ fn newly<'a>(
 
 /// The changes of every text file, as a unified diff; others are named.
 ///
-/// Where a person changed files, their changes and those of the source are two diffs, both from what was installed; if
-/// that isn't in the cache any more, one diff from their files to the new ones.
+/// A skill that a person changed has two diffs, theirs and that of the source, both from what was installed. Without that
+/// in the cache there is one, from their files to the new ones.
 pub(super) fn text(importer: &Importer<'_>, skill: &InstalledSkill, newer: &Newer) -> String {
     let folder = importer.scope.folder(&skill.key);
     let (mine, new) = (
@@ -188,7 +188,7 @@ pub(super) fn text(importer: &Importer<'_>, skill: &InstalledSkill, newer: &Newe
     let compare = Comparison {
         name: &newer.staged.folder,
     };
-    let base = base.filter(|_| Newer::is_blocked(skill));
+    let base = base.filter(|_| skill.is_changed());
     let Some(base) = base else {
         return compare.text(
             ("installed", mine.as_ref()),
