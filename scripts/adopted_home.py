@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -97,18 +98,27 @@ class World:
         metadata = "metadata:\n  github-repo: https://github.com/owner/gh\n  github-ref: refs/tags/v2\n  github-tree-sha: " + "a" * 40 + "\n  github-path: skills/by-gh\n"
         skill(self.home / ".copilot/skills/by-gh", "1", metadata)
 
-    def claude_plugin(self) -> None:
+    def plugin_folder(self, name: str, version: str) -> Path:
+        return self.home / ".claude/plugins/cache/market" / name / version
+
+    def install_plugins(self, names: Iterable[str], version: str) -> None:
+        """Writes that Claude Code installed plugins from a marketplace; their skills are made before or after."""
         base = self.home / ".claude/plugins"
-        market = {"name": "market", "owner": {"name": "o"}, "plugins": [{"name": "tools", "source": "./tools"}]}
+        market = {"name": "market", "owner": {"name": "o"}, "plugins": [{"name": name, "source": f"./{name}"} for name in names]}
         put_json(base / "marketplaces/market/.claude-plugin/marketplace.json", market)
         put_json(base / "known_marketplaces.json", {"market": {"source": {"source": "github", "repo": "owner/market"}, "installLocation": str(base / "marketplaces/market"), "lastUpdated": "2026-10-01T00:00:00.000Z"}})
+        entries = {}
+        for name in names:
+            folder = self.plugin_folder(name, version)
+            put_json(folder / ".claude-plugin/plugin.json", {"name": name, "version": version})
+            entries[f"{name}@market"] = [{"scope": "user", "installPath": str(folder), "version": version, "installedAt": "2026-10-01T00:00:00.000Z", "lastUpdated": "2026-10-02T00:00:00.000Z", "gitCommitSha": COMMIT}]
+        put_json(base / "installed_plugins.json", {"version": 2, "plugins": entries})
+        put_json(self.home / ".claude/settings.json", {"enabledPlugins": dict.fromkeys(entries, True)})
+
+    def claude_plugin(self) -> None:
         for version in ["1.9.0", "1.10.0"]:
-            folder = base / "cache/market/tools" / version
-            put_json(folder / ".claude-plugin/plugin.json", {"name": "tools", "version": version})
-            skill(folder / "skills/by-plugin", version)
-        entry = {"scope": "user", "installPath": str(base / "cache/market/tools/1.10.0"), "version": "1.10.0", "installedAt": "2026-10-01T00:00:00.000Z", "lastUpdated": "2026-10-02T00:00:00.000Z", "gitCommitSha": COMMIT}
-        put_json(base / "installed_plugins.json", {"version": 2, "plugins": {"tools@market": [entry]}})
-        put_json(self.home / ".claude/settings.json", {"enabledPlugins": {"tools@market": True}})
+            self.install_plugins(["tools"], version)
+            skill(self.plugin_folder("tools", version) / "skills/by-plugin", version)
 
     def codex_plugin(self) -> None:
         put(self.home / ".codex/config.toml", '[plugins."helper@mine"]\nenabled = true\n\n[mcp_servers.docs]\ncommand = "docs-server"\n')

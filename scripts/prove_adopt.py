@@ -217,18 +217,28 @@ def kill_and_return(program: Path, folder: Path, count: int) -> None:
     print(f"{count} kills, {begun} after the record was written, {staged} in a transaction, {changed} after a lock was: each was taken back")
 
 
-def measure(program: Path, folder: Path, count: int, corpus: Path | None) -> None:
-    world = World(folder)
+def fill(world: World, count: int, corpus: Path | None) -> None:
+    """Many skills: ten in turn as folders of four clients, and ten as a plugin from a marketplace."""
     sources = sorted(path.parent for path in corpus.rglob("SKILL.md")) if corpus else []
-    base = world.home / ".claude/skills"
+    folders = [world.home / name for name in [".claude/skills", ".agents/skills", ".codex/skills", ".cursor/skills"]]
     for number in range(count):
+        ten = number // 10
+        base = folders[number % len(folders)]
+        if ten % 2:
+            base = world.plugin_folder(f"plugin-{ten}", "1.0.0") / "skills"
         target = base / f"skill-{number:04}"
         if sources:
             shutil.copytree(sources[number % len(sources)], target, symlinks=False, ignore_dangling_symlinks=True)
             put(target / "number", f"{number}\n")
         else:
             skill(target, str(number))
-    files = sum(len(files) for _, _, files in os.walk(base))
+    world.install_plugins([f"plugin-{ten}" for ten in range(1, count // 10, 2)], "1.0.0")
+
+
+def measure(program: Path, folder: Path, count: int, corpus: Path | None) -> None:
+    world = World(folder)
+    fill(world, count, corpus)
+    files = sum(len(files) for _, _, files in os.walk(world.home))
     first = state(world.home)
     gongfu = Gongfu(program, world, folder / "own")
     times = []
@@ -236,9 +246,13 @@ def measure(program: Path, folder: Path, count: int, corpus: Path | None) -> Non
         start = time.monotonic()
         answer = gongfu.json(*words)
         times.append(f"{' '.join(words)} {time.monotonic() - start:.2f} s")
-        check("skills" not in answer or len(answer["skills"]) == count, f"{len(answer.get('skills', []))} of {count} skills")
+        if "skills" not in answer:
+            continue
+        check(len(answer["skills"]) == count, f"{len(answer['skills'])} of {count} skills")
+        of_plugins = sum("/plugins/cache/" in copy["folder"] for copy in answer["skills"])
+        check(of_plugins == count // 20 * 10, f"{of_plugins} skills of plugins")
     check(not differences(first, state(world.home)), "many skills: not as it was")
-    print(f"{count} skills, {files} files{' of the corpus' if sources else ''}: {', '.join(times)}")
+    print(f"{count} skills, half in {count // 20} plugins, {files} files{' of the corpus' if corpus else ''}: {', '.join(times)}")
 
 
 def main() -> int:

@@ -4,7 +4,6 @@
 //! keeps them, so that both go on working in the same folder.
 
 pub mod digest;
-mod digest_text;
 mod document;
 pub mod npx;
 pub mod own;

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of a content.
 ///
-/// Shown as `sha256:<64 hexadecimal digits>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// Shown as `sha256:<64 hexadecimal digits>`, and written so in formats that people read, such as JSON. Others have its 32
+/// bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -69,6 +71,24 @@ impl fmt::Display for Digest {
         self.0
             .iter()
             .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            return to.collect_str(self);
+        }
+        self.0.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            return String::deserialize(from)?.parse().map_err(D::Error::custom);
+        }
+        <[u8; 32]>::deserialize(from).map(Self)
     }
 }
 

@@ -9,7 +9,6 @@ use gongfu_core::skill::{Digest, SkillPath};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::digest_text;
 use super::document::{LockDocument, unreadable};
 use crate::error::ImportError;
 
@@ -74,11 +73,7 @@ pub struct LockedSkill {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
     /// The digest of all files.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "digest_text::optional"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
     /// The files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -119,7 +114,6 @@ pub enum SourceKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedFile {
     /// The digest of its content.
-    #[serde(with = "digest_text")]
     pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,
