@@ -5,6 +5,7 @@
 //! levels. Skills that lie deeper are counted, so that none is left out silently.
 
 mod declared;
+mod elsewhere;
 mod folders;
 mod plugin;
 
@@ -16,6 +17,8 @@ use serde_json::Value;
 use crate::content::Content;
 use crate::error::{ImportCode, ImportError};
 use folders::{Folders, join};
+
+pub use elsewhere::PluginElsewhere;
 
 /// The folders where clients keep the skills of a project.
 pub const PROJECT_FOLDERS: [&str; 30] = [
@@ -117,6 +120,8 @@ pub struct Discovery {
     pub skills: Vec<FoundSkill>,
     /// The folders of others, which lie elsewhere, or whose name was taken.
     pub others: Vec<SkillPath>,
+    /// The plugins that its marketplace lists in other places.
+    pub elsewhere: Vec<PluginElsewhere>,
 }
 
 /// Finds the skills.
@@ -161,6 +166,7 @@ pub fn discover(content: &mut Content, search: Search<'_>) -> Result<Discovery, 
     Ok(Discovery {
         others: others.collect(),
         skills,
+        elsewhere: plugins.elsewhere,
     })
 }
 

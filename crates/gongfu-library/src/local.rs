@@ -15,7 +15,7 @@ mod unlisted;
 mod watch_thread;
 mod writing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gongfu_core::library::{Library, Revision, Skill};
@@ -130,6 +130,11 @@ impl LocalSkills {
     /// folders into their own at any time.
     pub fn places(&self) -> Vec<Place> {
         source::places(&self.settings(), &self.home, &self.trusted())
+    }
+
+    /// Returns true if a project is trusted: its skills may take names from others.
+    pub fn trusts(&self, project: &Path) -> bool {
+        source::trusts(&self.settings(), &self.trusted(), project)
     }
 
     /// The projects that are trusted now.

@@ -134,10 +134,7 @@ const SYSTEM: &str = "/etc/gongfu/skills";
 ///
 /// A project that nobody trusts comes last: its skills take no name from another place.
 pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
-    let trust = Trust {
-        trusts,
-        elsewhere: settings.trusted_elsewhere.as_ref(),
-    };
+    let trust = Trust::of(settings, trusts);
     let mut places = Places::default();
     for folder in &settings.chosen {
         places.add_named(folder.clone(), SourceKind::Explicit, None);
@@ -205,13 +202,25 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
     places.list
 }
 
+/// Returns true if a person trusts a project.
+pub(crate) fn trusts(settings: &Settings, trusts: &Trusts, project: &Path) -> bool {
+    Trust::of(settings, trusts).covers(project)
+}
+
 /// The projects that a person trusts.
 struct Trust<'a> {
     trusts: &'a Trusts,
     elsewhere: Option<&'a TrustedElsewhere>,
 }
 
-impl Trust<'_> {
+impl<'a> Trust<'a> {
+    fn of(settings: &'a Settings, trusts: &'a Trusts) -> Self {
+        Self {
+            trusts,
+            elsewhere: settings.trusted_elsewhere.as_ref(),
+        }
+    }
+
     /// Returns whether a project is one of them.
     fn covers(&self, project: &Path) -> bool {
         let elsewhere = || self.elsewhere.is_some_and(|covers| covers(project));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use gongfu_core::skill::SkillPath;
 use serde_json::Value;
 
+use super::elsewhere::{self, PluginElsewhere};
 use super::folders::join;
 use super::json;
 use crate::content::Content;
@@ -18,6 +19,8 @@ const PLUGIN: &str = ".claude-plugin/plugin.json";
 pub(super) struct Plugins {
     /// Folders whose folders may be skills.
     pub(super) folders: Vec<String>,
+    /// Those in other places.
+    pub(super) elsewhere: Vec<PluginElsewhere>,
     /// The plugin of a skill, by the skill's folder.
     names: HashMap<String, String>,
 }
@@ -46,7 +49,7 @@ impl Plugins {
     }
 }
 
-/// Reads the manifests in a folder. Plugins that lie elsewhere are left to their own sources.
+/// Reads the manifests in a folder.
 pub(super) fn read(content: &mut Content, start: &SkillPath) -> Result<Plugins, ImportError> {
     let mut plugins = Plugins::default();
     let start = start.as_str();
@@ -64,7 +67,10 @@ pub(super) fn read(content: &mut Content, start: &SkillPath) -> Result<Plugins, 
                 Some(Value::String(source)) => {
                     root.as_deref().and_then(|root| relative(root, source))
                 }
-                Some(_) => None,
+                Some(_) => {
+                    plugins.elsewhere.extend(elsewhere::read(plugin));
+                    None
+                }
             };
             if let Some(base) = base {
                 plugins.add(&base, plugin);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gongfu_core::skill::SkillPath;
 
-use super::{Discovery, Search, discover};
+use super::{Discovery, PluginElsewhere, Search, discover};
 use crate::content::{Content, ContentFile, ReadFiles};
 use crate::error::ImportError;
 
@@ -118,6 +118,11 @@ fn plugins_name_their_skills() {
     let discovery = discover(&mut content(&files), Search::default()).unwrap();
     assert_eq!(names(&discovery), ["pdf", "docx"]);
     assert_eq!(discovery.skills[0].plugin.as_deref(), Some("office"));
+    let far = PluginElsewhere {
+        name: "far".to_owned(),
+        source: "o/r".to_owned(),
+    };
+    assert_eq!(discovery.elsewhere, [far]);
 }
 
 #[test]

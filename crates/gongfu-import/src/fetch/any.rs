@@ -188,7 +188,7 @@ fn with_skills(
     content: Content,
     discovery: Discovery,
 ) -> Result<Delivery, ImportError> {
-    if discovery.skills.is_empty() && discovery.others.is_empty() {
+    if discovery == Discovery::default() {
         let message = format!("{} has no skill", source::shown(&origin.source));
         let hint = "a skill is a folder with a SKILL.md";
         return Err(ImportError::new(
@@ -281,7 +281,7 @@ fn indexed(
     };
     let discovery = Discovery {
         skills,
-        others: Vec::new(),
+        ..Discovery::default()
     };
     let fetched = with_skills(origin, Content::in_memory(files), discovery)?;
     Ok(Delivery {

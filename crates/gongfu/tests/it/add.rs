@@ -148,20 +148,51 @@ fn linked_skill_follows_its_source_and_never_takes_it_along() {
 }
 
 #[test]
-fn other_skills_of_the_name_are_told_first() {
+fn skills_that_share_the_name_are_told_first() {
     let fixture = fixture();
     fixture.skill_in("user/.agents/skills", "pdf", "Another one.");
     let project = fixture.path("project");
     let source = fixture.path("project/source");
-    let words = ["skill", "add", source.to_str().unwrap(), "--dry-run"];
     let place = ["--workspace", project.to_str().unwrap()];
-    let shown = fixture.gongfu([&words[..], &place[..]].concat()).good();
-    let text = shown.text();
+    let words = ["skill", "add", source.to_str().unwrap(), "--dry-run"];
+    let words = [&words[..], &place[..], &["--skill", "pdf"]].concat();
+    let shown = |words: &[&str]| fixture.gongfu(words).good();
+    // Skills of a project that nobody trusts take no name.
+    let text = shown(&words).text();
     assert!(
-        text.contains("of this name already: user-agents/pdf"),
+        text.contains("(gongfu trust), by: user-agents/pdf"),
         "{text}"
     );
-    let json = [&words[..], &place[..], &["--json"]].concat();
-    let json = fixture.gongfu(json).good().json();
-    assert_eq!(at(&json, "/0/skills/0/of_this_name"), &json!([]));
+    let trusted = fixture.gongfu(["trust", project.to_str().unwrap()]);
+    trusted.good();
+    let text = shown(&words).text();
+    assert!(text.contains("hides: user-agents/pdf"), "{text}");
+    let json = shown(&[&words[..], &["--json"]].concat()).json();
+    assert_eq!(at(&json, "/0/skills/0/hides"), &json!(["user-agents/pdf"]));
+    assert_eq!(at(&json, "/0/skills/0/hidden_by"), &json!([]));
+}
+
+#[test]
+fn plugins_in_other_places_are_told() {
+    let fixture = fixture();
+    let project = fixture.path("project");
+    let market = r#"{"plugins": [{"name": "far", "source": {"source": "github", "repo": "o/r", "ref": "v1"}}]}"#;
+    fixture.write("market/.claude-plugin/marketplace.json", market);
+    let source = fixture.path("market");
+    let place = ["--workspace", project.to_str().unwrap()];
+    let words = ["skill", "add", source.to_str().unwrap()];
+    let words = [&words[..], &place[..]].concat();
+    let listed = fixture.gongfu([&words[..], &["--list"]].concat()).good();
+    assert!(
+        listed.stderr.contains("gongfu skill add o/r#v1"),
+        "{}",
+        listed.stderr
+    );
+    let named = fixture.gongfu([&words[..], &["--skill", "far", "--yes"]].concat());
+    let named = named.run();
+    assert!(
+        named.stderr.contains("gongfu skill add o/r#v1"),
+        "{}",
+        named.stderr
+    );
 }

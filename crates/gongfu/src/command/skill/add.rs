@@ -1,5 +1,6 @@
 //! `gongfu skill add`: shows what a source has, then places and locks it.
 
+mod namesakes;
 mod report;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gongfu_core::port::Clock as _;
+use gongfu_core::text::clipped;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_import::candidate::StagedSkill;
@@ -15,12 +17,12 @@ use gongfu_import::error::{ImportCode, ImportError};
 use gongfu_import::fetch::any::Delivery;
 use gongfu_import::lock::own::LockedSkill;
 use gongfu_import::place::{Changes, Placement, place};
-use gongfu_import::scope::{Scope, ScopeKind};
+use gongfu_import::scope::Scope;
 use gongfu_import::source::{Source, is_ref, shown};
 use gongfu_import::target::Targets;
 
 use super::import::{Importer, clients, failure, scope};
-use crate::cli::{AddArguments, Places};
+use crate::cli::AddArguments;
 use crate::clock::SystemClock;
 use crate::command::{Outcome, check_answerable};
 use crate::environment::Environment;
@@ -133,7 +135,7 @@ fn add(
     let chosen = chosen(&download.delivery, &names, arguments.all).map_err(failure)?;
     let staged = download.stage(chosen).map_err(failure)?;
     let delivery = &download.delivery;
-    let namesakes = namesakes(&staged, goal, environment);
+    let namesakes = namesakes::of(&staged, goal, environment);
     let document = |done| report::document(delivery, &staged, &namesakes, scope, done);
     if !arguments.json {
         report::show(delivery, &staged, &namesakes, targets, terminal)?;
@@ -193,40 +195,6 @@ fn linked(placement: Placement, source: &Path, skill: &StagedSkill) -> Placement
     }
 }
 
-/// The full names of other skills that have the name of a staged one: one of them hides the others.
-fn namesakes(
-    staged: &[StagedSkill],
-    goal: &Goal,
-    environment: &Environment,
-) -> BTreeMap<String, Vec<String>> {
-    let places = Places {
-        workspace: (goal.scope.kind == ScopeKind::Project).then(|| goal.scope.base.clone()),
-        ..Places::default()
-    };
-    let library = wiring::unwarned_parts(environment, &places, &[]);
-    let Ok(Ok(library)) = library.map(|parts| parts.library()) else {
-        return BTreeMap::new();
-    };
-    let found = staged.iter().filter_map(|skill| {
-        let own = skill_folders(goal, skill);
-        let named = library.named(&skill.found.name).into_iter();
-        let others = named.filter(|other| {
-            let path = disk::real_outside(Path::new(&*other.path));
-            !own.contains(&path)
-        });
-        let others: Vec<String> = others.map(|other| other.full_name.to_string()).collect();
-        (!others.is_empty()).then(|| (skill.found.name.clone(), others))
-    });
-    found.collect()
-}
-
-/// The folders that a skill goes to.
-fn skill_folders(goal: &Goal, skill: &StagedSkill) -> Vec<PathBuf> {
-    let folders = goal.targets.folders.iter().chain(&goal.targets.links);
-    let folders = folders.map(|folder| disk::real_outside(&folder.join(&skill.folder)));
-    folders.collect()
-}
-
 /// The skills that a person means: all that aren't internal, without a name.
 pub(in crate::command) fn chosen(
     delivery: &Delivery,
@@ -240,7 +208,7 @@ pub(in crate::command) fn chosen(
         if visible.is_empty() {
             let source = shown(&delivery.origin.source);
             let message = format!("{source} has no skill that can be added as it is");
-            let hint = "--list shows what it has; --all adds internal skills, and --full-depth those elsewhere";
+            let hint = "--list shows what it has; --all adds internal skills, and --full-depth those elsewhere in it";
             return Err(ImportError::new(
                 ImportCode::SkillNotInSource,
                 message,
@@ -258,10 +226,14 @@ pub(in crate::command) fn chosen(
         let Some(skill) = skills.iter().find(is_meant) else {
             let message = format!("{} has no skill `{name}`", shown(&delivery.origin.source));
             let known: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-            let hint = format!(
-                "it has: {}",
-                gongfu_core::text::clipped(&known.join(", "), 300, '…')
-            );
+            let mut elsewhere = delivery.discovery.elsewhere.iter();
+            let hint = match elsewhere.find(|plugin| plugin.name == *name) {
+                Some(plugin) => format!(
+                    "it lists a plugin of this name in another place: gongfu skill add {}",
+                    plugin.source
+                ),
+                None => format!("it has: {}", clipped(&known.join(", "), 300, '…')),
+            };
             return Err(ImportError::new(
                 ImportCode::SkillNotInSource,
                 message,

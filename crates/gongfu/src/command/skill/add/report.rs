@@ -13,11 +13,12 @@ use gongfu_import::target::Targets;
 use serde_json::{Value, json};
 
 use super::super::import::kept;
+use super::namesakes::Namesakes;
 use crate::table::{clip, count};
 use crate::terminal::{Paint, Terminal, plain};
 
-/// The full names of other skills, by the name that a new one shares with them.
-type Namesakes = BTreeMap<String, Vec<String>>;
+/// The other skills, by the name that a new one shares with them.
+type OfNames = BTreeMap<String, Namesakes>;
 
 /// The most names of one kind that are shown.
 const MAX_NAMES: usize = 8;
@@ -40,6 +41,7 @@ pub(super) fn list(
         "commit": delivery.origin.commit,
         "skills": described.collect::<Vec<_>>(),
         "others": others.collect::<Vec<_>>(),
+        "plugins_elsewhere": delivery.discovery.elsewhere,
     });
     if json {
         return Ok(document);
@@ -59,7 +61,7 @@ pub(super) fn list(
 pub(super) fn show(
     delivery: &Delivery,
     staged: &[StagedSkill],
-    namesakes: &Namesakes,
+    namesakes: &OfNames,
     targets: &Targets,
     terminal: &mut Terminal,
 ) -> anyhow::Result<()> {
@@ -89,11 +91,14 @@ pub(super) fn show(
             terminal,
         )?;
         if let Some(others) = namesakes.get(&skill.found.name) {
-            named(
-                "of this name already",
-                others.iter().map(String::as_str),
-                terminal,
-            )?;
+            let hidden = if others.is_distrusted {
+                "hidden, until the project is trusted (gongfu trust), by"
+            } else {
+                "hidden by"
+            };
+            for (label, names) in [("hides", &others.hides), (hidden, &others.hidden_by)] {
+                named(label, names.iter().map(String::as_str), terminal)?;
+            }
         }
     }
     let commit = delivery
@@ -146,6 +151,19 @@ fn left_out(delivery: &Delivery, terminal: &mut Terminal) {
             "{skills} with a SKILL.md elsewhere in the source, or of a name that is taken: --full-depth, --json"
         ));
     }
+    let elsewhere = &delivery.discovery.elsewhere;
+    for plugin in elsewhere.iter().take(MAX_NAMES) {
+        let (name, source) = (plain(&plugin.name), &plugin.source);
+        terminal.note(&format!(
+            "plugin {name} is in another place: gongfu skill add {source}"
+        ));
+    }
+    if let Some(more) = elsewhere.len().checked_sub(MAX_NAMES + 1) {
+        terminal.note(&format!(
+            "and {} more plugins in other places: --list --json",
+            more + 1
+        ));
+    }
     for (name, why) in &delivery.refused {
         terminal.note(&format!("not taken: {}: {}", plain(name), plain(why)));
     }
@@ -169,11 +187,13 @@ pub(super) fn done(
 pub(super) fn document(
     delivery: &Delivery,
     staged: &[StagedSkill],
-    namesakes: &Namesakes,
+    namesakes: &OfNames,
     scope: &Scope,
     outcome: Option<&Outcome>,
 ) -> Value {
+    let alone = Namesakes::default();
     let skills = staged.iter().map(|skill| {
+        let namesakes = namesakes.get(&skill.found.name).unwrap_or(&alone);
         json!({
             "name": skill.found.name,
             "folder": scope.folder(&skill.folder).to_string_lossy(),
@@ -184,7 +204,8 @@ pub(super) fn document(
             "packages": skill.survey.packages,
             "hosts": skill.survey.hosts,
             "findings": skill.findings,
-            "of_this_name": namesakes.get(&skill.found.name).cloned().unwrap_or_default(),
+            "hides": namesakes.hides,
+            "hidden_by": namesakes.hidden_by,
         })
     });
     let kept = outcome.into_iter().flat_map(|outcome| &outcome.kept);
