@@ -29,7 +29,7 @@ pub(super) fn run(
     };
     for name in &arguments.skills {
         let Some(locked) = lock.skills.get(name) else {
-            let hint = "only skills that were added can be removed; --in names another place";
+            let hint = "--in names another place; a skill that no lock of gongfu has is removed by gongfu skills remove";
             return Err(not_locked(name, &scope, hint).into());
         };
         changes.removed.push(name.clone());
