@@ -186,7 +186,7 @@ class World:
         for folder in [self.project / ".agents", self.project / ".claude/skills"]:
             shutil.rmtree(folder, ignore_errors=True)
         for cached in (self.home / "imports/skills").glob("*"):
-            shutil.rmtree(cached)
+            cached.unlink()
         for name in ["gongfu.lock", "skills-lock.json"]:
             (self.project / name).unlink(missing_ok=True)
 

@@ -140,7 +140,7 @@ fn lock_is_installed_without_its_source() {
     fs::remove_dir_all(project.root.join(".agents/skills/pdf")).unwrap();
     let cache = project.fixture.path("home/imports/skills");
     for entry in fs::read_dir(&cache).unwrap() {
-        fs::write(entry.unwrap().path().join("SKILL.md"), "another").unwrap();
+        fs::write(entry.unwrap().path(), "another").unwrap();
     }
     let offline = project.run(&["install", "--frozen", "--offline", "--yes"]);
     assert!(

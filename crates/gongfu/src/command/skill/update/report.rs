@@ -2,7 +2,7 @@
 
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::Root;
-use gongfu_import::cache::Cache;
+use gongfu_import::cache::{Cache, CachedFiles};
 use gongfu_import::survey::Survey;
 use gongfu_import::update::{FileChange, FileChangeKind, FileState, InstalledSkill};
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ pub(super) fn text(importer: &Importer<'_>, skill: &InstalledSkill, newer: &Newe
         Root::open(&newer.staged.staged).ok(),
     );
     let base = Cache::open(importer.home).ok();
-    let base = base.and_then(|cache| cache.folder(&skill.locked));
+    let base = base.and_then(|cache| cache.files(&skill.locked));
     let of_source = newer.files.iter().filter(|change| change.source.is_some());
     let compare = Comparison {
         name: &newer.staged.folder,
@@ -191,14 +191,16 @@ pub(super) fn text(importer: &Importer<'_>, skill: &InstalledSkill, newer: &Newe
     let base = base.filter(|_| skill.is_changed());
     let Some(base) = base else {
         return compare.text(
-            ("installed", mine.as_ref()),
-            ("new", new.as_ref()),
+            ("installed", Version::of(mine.as_ref())),
+            ("new", Version::of(new.as_ref())),
             of_source,
         );
     };
     let of_person = newer.files.iter().filter(|change| change.yours);
-    let mut text = compare.text(("base", Some(&base)), ("new", new.as_ref()), of_source);
-    let yours = compare.text(("base", Some(&base)), ("yours", mine.as_ref()), of_person);
+    let base = ("base", Version::Cached(&base));
+    let (mine, new) = (Version::of(mine.as_ref()), Version::of(new.as_ref()));
+    let mut text = compare.text(base, ("new", new), of_source);
+    let yours = compare.text(base, ("yours", mine), of_person);
     text.push_str(&yours);
     text
 }
@@ -208,8 +210,38 @@ struct Comparison<'a> {
     name: &'a str,
 }
 
-/// A version: its label, and its folder.
-type Side<'a> = (&'static str, Option<&'a Root>);
+/// A version of a skill.
+#[derive(Clone, Copy)]
+enum Version<'a> {
+    Folder(&'a Root),
+    Cached(&'a CachedFiles),
+    Missing,
+}
+
+impl<'a> Version<'a> {
+    fn of(folder: Option<&'a Root>) -> Self {
+        folder.map_or(Self::Missing, Self::Folder)
+    }
+
+    /// The text of a file, and whether that is cut.
+    fn read(self, path: &str) -> Option<(bool, Vec<u8>)> {
+        let path = SkillPath::new(path).ok()?;
+        match self {
+            Self::Folder(root) => {
+                let content = root.read(&path, MAX_TEXT).ok()?;
+                Some((content.is_cut(), content.bytes))
+            }
+            Self::Cached(files) => {
+                let bytes = &files.get(&path)?.bytes;
+                Some((bytes.len() as u64 > MAX_TEXT, bytes.clone()))
+            }
+            Self::Missing => None,
+        }
+    }
+}
+
+/// A version and its label.
+type Side<'a> = (&'static str, Version<'a>);
 
 impl Comparison<'_> {
     fn text<'a>(
@@ -224,11 +256,7 @@ impl Comparison<'_> {
     }
 
     fn file(&self, before: Side<'_>, after: Side<'_>, path: &str) -> String {
-        let read = |side: Side<'_>| {
-            let content = side.1?.read(&SkillPath::new(path).ok()?, MAX_TEXT).ok()?;
-            Some((content.is_cut(), content.bytes))
-        };
-        let (old, new) = (read(before), read(after));
+        let (old, new) = (before.1.read(path), after.1.read(path));
         let header = |side: Side<'_>, is_there: bool| {
             if is_there {
                 format!("{}/{}/{path}", side.0, self.name)
