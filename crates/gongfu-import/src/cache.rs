@@ -1,28 +1,26 @@
 //! The files of installed skills, by the digests of their locks, so that a lock can be installed without a network.
 //!
-//! Each skill is one file: it is written faster than a folder, and takes less room. Nothing in it is trusted: what is
-//! taken from it is compared with the lock, file by file.
+//! Each skill is one tar archive: it is written faster than a folder, and takes less room. Nothing in it is trusted: what
+//! is taken from it is compared with the lock, file by file.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use gongfu_core::skill::{Digest, SkillPath};
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
-use serde::{Deserialize, Serialize};
 
 use crate::candidate::{StagedSkill, write_file};
 use crate::content::ContentFile;
-use crate::lock::own::{LockedFile, LockedSkill};
+use crate::lock::own::LockedSkill;
 
 /// The folder of the cache in gongfu's home.
 const FOLDER: &str = "imports/skills";
 /// The most skills that are kept; the oldest are removed.
 const MAX_SKILLS: usize = 2_000;
-/// The longest file of the cache, in bytes: more than the longest skill with all its paths.
-const MAX_BYTES: u64 = 80 * 1024 * 1024;
 
 /// The files of installed skills.
 pub struct Cache {
@@ -30,7 +28,7 @@ pub struct Cache {
 }
 
 /// A file of a skill that is cached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedFile {
     /// True if it is a program.
     pub executable: bool,
@@ -59,23 +57,11 @@ impl Cache {
     /// A file can't be read or written.
     pub fn put(&self, skills: &[StagedSkill], temporary: &Root) -> io::Result<()> {
         for skill in skills {
-            let staged = Root::open(&skill.staged)?;
-            let files = skill.files.iter().map(|(path, file)| {
-                let cached = CachedFile {
-                    executable: file.executable,
-                    bytes: staged.read(path, file.size)?.bytes,
-                };
-                Ok((path, cached))
-            });
-            let files = files.collect::<io::Result<BTreeMap<_, _>>>()?;
-            let bytes = postcard::to_stdvec(&files).map_err(io::Error::other)?;
             let name = name(skill.digest);
-            let there = self.root.dir().metadata(&name);
-            if there.is_ok_and(|file| file.len() == bytes.len() as u64) {
-                continue;
-            }
-            let own = SkillPath::new(&name).map_err(io::Error::other)?;
-            write_file(temporary, &own, ContentFile::PLAIN, &bytes)?;
+            pack(
+                skill,
+                temporary.create_exact(Path::new(&name), ContentFile::PLAIN)?,
+            )?;
             temporary.dir().rename(&name, self.root.dir(), &name)?;
         }
         self.prune()
@@ -83,18 +69,28 @@ impl Cache {
 
     /// The files of a locked skill; none where the cache doesn't have it, or not as it is locked.
     pub fn files(&self, locked: &LockedSkill) -> Option<CachedFiles> {
-        let path = SkillPath::new(&name(locked.digest?)).ok()?;
-        let content = self.root.read(&path, MAX_BYTES).ok()?;
-        let files: CachedFiles = postcard::from_bytes(&content.bytes).ok()?;
-        let as_locked = files.iter().map(|(path, file)| {
-            let file = LockedFile {
-                digest: Digest::of(&file.bytes),
-                size: file.bytes.len() as u64,
-                executable: file.executable,
-            };
-            (path.clone(), file)
-        });
-        as_locked.eq(locked.files.clone()).then_some(files)
+        let file = self.root.dir().open(name(locked.digest?)).ok()?;
+        let mut archive = tar::Archive::new(BufReader::new(file));
+        let mut files = CachedFiles::new();
+        for entry in archive.entries().ok()? {
+            let entry = entry.ok()?;
+            let path = SkillPath::new(str::from_utf8(&entry.path_bytes()).ok()?).ok()?;
+            let expected = locked.files.get(&path)?;
+            let executable = entry.header().mode().ok()? & 0o111 != 0;
+            let mut bytes = Vec::new();
+            entry.take(expected.size + 1).read_to_end(&mut bytes).ok()?;
+            let is_same = executable == expected.executable
+                && bytes.len() as u64 == expected.size
+                && Digest::of(&bytes) == expected.digest;
+            if !is_same
+                || files
+                    .insert(path, CachedFile { executable, bytes })
+                    .is_some()
+            {
+                return None;
+            }
+        }
+        (files.len() == locked.files.len()).then_some(files)
     }
 
     /// Copies a locked skill to a path below `into`; none where the cache doesn't have it, or not as it is locked.
@@ -114,12 +110,7 @@ impl Cache {
         let staged = into.path().join(below);
         let root = Root::open(&staged)?;
         for (path, file) in files {
-            let mode = if file.executable {
-                ContentFile::PROGRAM
-            } else {
-                ContentFile::PLAIN
-            };
-            write_file(&root, &path, mode, &file.bytes)?;
+            write_file(&root, &path, mode(file.executable), &file.bytes)?;
         }
         Ok(Some(staged))
     }
@@ -141,9 +132,31 @@ impl Cache {
     }
 }
 
+/// Writes the files of a skill as a tar archive.
+fn pack(skill: &StagedSkill, to: File) -> io::Result<()> {
+    let staged = Root::open(&skill.staged)?;
+    let mut archive = tar::Builder::new(BufWriter::new(to));
+    for (path, file) in &skill.files {
+        let content = staged.read(path, file.size)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.bytes.len() as u64);
+        header.set_mode(mode(file.executable));
+        archive.append_data(&mut header, path.as_str(), &content.bytes[..])?;
+    }
+    archive.into_inner()?.flush()
+}
+
+fn mode(executable: bool) -> u32 {
+    if executable {
+        ContentFile::PROGRAM
+    } else {
+        ContentFile::PLAIN
+    }
+}
+
 /// The name of a skill's file in the cache.
 fn name(digest: Digest) -> String {
-    digest.to_string().replace(':', "-")
+    format!("{}.tar", digest.to_string().replace(':', "-"))
 }
 
 #[cfg(test)]

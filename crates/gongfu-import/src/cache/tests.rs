@@ -16,8 +16,11 @@ use crate::lock::own::LockedSkill;
 
 fn staged(into: &Root) -> StagedSkill {
     let document = "---\nname: a\ndescription: A.\n---\n";
+    let long = format!("a/{}/x", "long-name/".repeat(11));
     let files = [
         ("a/SKILL.md", document, ContentFile::PLAIN),
+        ("a/empty", "", ContentFile::PLAIN),
+        (&*long, "text", ContentFile::PLAIN),
         ("a/run.sh", "#!/bin/sh\n", ContentFile::PROGRAM),
     ];
     let files = files.map(|(path, text, mode)| {
@@ -72,6 +75,15 @@ fn skill_comes_back_as_it_was_and_never_changed() {
     let mut bytes = fs::read(&cached).unwrap();
     let last = bytes.iter().rposition(|byte| *byte == b'h').unwrap();
     bytes[last] = b'x';
+    let kept = fs::read(&cached).unwrap();
     fs::write(&cached, bytes).unwrap();
     assert_eq!(cache.stage(&locked, &into, Path::new("3")).unwrap(), None);
+    // Without its end, or with a file more.
+    fs::write(&cached, &kept[..1_024]).unwrap();
+    assert_eq!(cache.files(&locked), None);
+    let more = [&kept[..kept.len() - 1_024], &kept[..]].concat();
+    fs::write(&cached, more).unwrap();
+    assert_eq!(cache.files(&locked), None);
+    fs::write(&cached, kept).unwrap();
+    assert!(cache.files(&locked).is_some());
 }
