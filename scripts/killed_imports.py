@@ -27,6 +27,8 @@ STAGES = ["fetch", "stage", "move", "record", "rename", "clean"]
 # The most tries to hit a stage.
 TRIES = 200
 SKILLS = 16
+# The files beside the skills: they take time to be read, so that a kill can come before the skills are staged.
+NOTES = 2_000
 
 
 def version(number: int) -> Skills:
@@ -62,7 +64,8 @@ class Sources:
         return self
 
     def _files(self, number: int) -> list[tuple[str, bytes, bool]]:
-        return [(f"skills/{name}/{path}", content, program) for name, files in version(number).items() for path, (content, program) in files.items()]
+        skills = [(f"skills/{name}/{path}", content, program) for name, files in version(number).items() for path, (content, program) in files.items()]
+        return skills + [(f"notes/{at}.txt", b"A note.", False) for at in range(NOTES)]
 
     def _tar(self, number: int, top: str, extra: bytes = b"") -> bytes:
         entries = [entry(f"{top}/{path}", content, mode=0o755 if program else 0o644) for path, content, program in self._files(number)]
