@@ -69,7 +69,9 @@ impl Cache {
 
     /// The files of a locked skill; none where the cache doesn't have it, or not as it is locked.
     pub fn files(&self, locked: &LockedSkill) -> Option<CachedFiles> {
-        let file = self.root.dir().open(name(locked.digest?)).ok()?;
+        // Opens nothing but a file: a pipe would be waited for.
+        let path = SkillPath::new(&name(locked.digest?)).ok()?;
+        let (file, _) = self.root.open_file(&path).ok()?;
         let mut archive = tar::Archive::new(BufReader::new(file));
         let mut files = CachedFiles::new();
         for entry in archive.entries().ok()? {

@@ -86,4 +86,9 @@ fn skill_comes_back_as_it_was_and_never_changed() {
     assert_eq!(cache.files(&locked), None);
     fs::write(&cached, kept).unwrap();
     assert!(cache.files(&locked).is_some());
+    // A pipe, which nobody writes to.
+    fs::remove_file(&cached).unwrap();
+    let mode = rustix::fs::Mode::from(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &cached, mode).unwrap();
+    assert_eq!(cache.files(&locked), None);
 }
