@@ -4,6 +4,7 @@
 //! is taken from it is compared with the lock, file by file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,9 @@ use crate::lock::own::LockedSkill;
 /// The folder of the cache in gongfu's home.
 const FOLDER: &str = "imports/skills";
 /// The most skills that are kept; the oldest are removed.
-const MAX_SKILLS: usize = 2_000;
+const MAX_SKILLS: usize = 10_000;
+/// The most bytes that an archive has for a file beside its content: heads, and a long path.
+const MAX_HEAD: u64 = 8 * 1024;
 
 /// The files of installed skills.
 pub struct Cache {
@@ -62,16 +65,24 @@ impl Cache {
                 skill,
                 temporary.create_exact(Path::new(&name), ContentFile::PLAIN)?,
             )?;
+            if self.root.dir().is_dir(&name) {
+                self.root.dir().remove_dir_all(&name)?;
+            }
             temporary.dir().rename(&name, self.root.dir(), &name)?;
         }
-        self.prune()
+        self.prune();
+        Ok(())
     }
 
     /// The files of a locked skill; none where the cache doesn't have it, or not as it is locked.
     pub fn files(&self, locked: &LockedSkill) -> Option<CachedFiles> {
         // Opens nothing but a file: a pipe would be waited for.
         let path = SkillPath::new(&name(locked.digest?)).ok()?;
-        let (file, _) = self.root.open_file(&path).ok()?;
+        let (file, size) = self.root.open_file(&path).ok()?;
+        let most: u64 = locked.files.values().map(|file| file.size + MAX_HEAD).sum();
+        if size > most + MAX_HEAD {
+            return None;
+        }
         let mut archive = tar::Archive::new(BufReader::new(file));
         let mut files = CachedFiles::new();
         for entry in archive.entries().ok()? {
@@ -117,20 +128,21 @@ impl Cache {
         Ok(Some(staged))
     }
 
-    /// Removes the oldest skills above the limit.
-    fn prune(&self) -> io::Result<()> {
-        let mut found = Vec::new();
-        for entry in self.root.dir().entries()? {
-            let entry = entry?;
-            let modified = entry.metadata()?.modified()?.into_std();
-            found.push((modified, entry.file_name()));
-        }
+    /// Removes the oldest skills above the limit, as far as it can: another process may do the same.
+    fn prune(&self) {
+        let entries = self.root.dir().entries();
+        let entries = entries.into_iter().flatten().flatten();
+        let mut found: Vec<(SystemTime, OsString)> = entries
+            .filter_map(|entry| {
+                let modified = entry.metadata().ok()?.modified().ok()?;
+                Some((modified.into_std(), entry.file_name()))
+            })
+            .collect();
         let above = found.len().saturating_sub(MAX_SKILLS);
-        found.sort_unstable_by_key(|(modified, _): &(SystemTime, _)| *modified);
+        found.sort_unstable();
         for (_, name) in found.into_iter().take(above) {
-            self.root.dir().remove_file(&name)?;
+            let _ = self.root.dir().remove_file(&name);
         }
-        Ok(())
     }
 }
 

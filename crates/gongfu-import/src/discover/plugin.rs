@@ -68,7 +68,9 @@ pub(super) fn read(content: &mut Content, start: &SkillPath) -> Result<Plugins, 
                     root.as_deref().and_then(|root| relative(root, source))
                 }
                 Some(_) => {
-                    plugins.elsewhere.extend(elsewhere::read(plugin));
+                    let known = &plugins.elsewhere;
+                    let other = elsewhere::read(plugin).filter(|other| !known.contains(other));
+                    plugins.elsewhere.extend(other);
                     None
                 }
             };

@@ -135,7 +135,12 @@ fn add(
     let chosen = chosen(&download.delivery, &names, arguments.all).map_err(failure)?;
     let staged = download.stage(chosen).map_err(failure)?;
     let delivery = &download.delivery;
-    let namesakes = namesakes::of(&staged, goal, environment);
+    // In a project, gongfu follows no link that leads out of its folder of skills.
+    let namesakes = if arguments.link {
+        BTreeMap::new()
+    } else {
+        namesakes::of(&staged, goal, environment)
+    };
     let document = |done| report::document(delivery, &staged, &namesakes, scope, done);
     if !arguments.json {
         report::show(delivery, &staged, &namesakes, targets, terminal)?;
@@ -208,7 +213,13 @@ pub(in crate::command) fn chosen(
         if visible.is_empty() {
             let source = shown(&delivery.origin.source);
             let message = format!("{source} has no skill that can be added as it is");
-            let hint = "--list shows what it has; --all adds internal skills, and --full-depth those elsewhere in it";
+            let hint = match delivery.discovery.elsewhere.first() {
+                Some(plugin) if skills.is_empty() => format!(
+                    "its plugins are in other places, which --list shows: gongfu skill add {}",
+                    plugin.source
+                ),
+                _ => "--list shows what it has; --all adds internal skills, and --full-depth those elsewhere in it".to_owned(),
+            };
             return Err(ImportError::new(
                 ImportCode::SkillNotInSource,
                 message,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gongfu_core::library::Skill;
 use gongfu_files::disk;
@@ -48,21 +49,29 @@ pub(super) fn of(
     let found = staged.iter().filter_map(|skill| {
         let own = folders(goal, skill);
         // Where gongfu doesn't look, the new skill hides nothing.
-        let (at, path) = own
-            .iter()
-            .filter_map(|folder| rank(folder, &places))
-            .min()?;
-        let rank = (if is_distrusted { places.len() } else { at }, path);
+        let mut named = library.named(&skill.found.name);
+        let real = |other: &Skill| disk::real_outside(Path::new(&other.path));
+        let is_disabled = |other: &&Arc<Skill>| !other.enabled && own.contains(&real(other));
+        if named.iter().any(is_disabled) {
+            // It stays disabled, and takes no name.
+            return None;
+        }
+        named.retain(|other| other.enabled && !own.contains(&real(other)));
+        let ranks = own.iter().filter_map(|folder| rank(folder, &places));
+        let (mut at, path) = ranks.min()?;
+        let is_last = places
+            .get(at)
+            .is_some_and(|place| place.confined_to.is_some());
+        if is_distrusted && !is_last {
+            at = places.len();
+        }
+        let rank = (at, path);
         let mut namesakes = Namesakes {
             is_distrusted,
             ..Namesakes::default()
         };
-        for other in library.named(&skill.found.name) {
-            let folder = disk::real_outside(Path::new(&other.path));
-            if !other.enabled || own.contains(&folder) {
-                continue;
-            }
-            let is_hidden = rank < rank_of(other, &folder, &places);
+        for other in named {
+            let is_hidden = rank < rank_of(other, &real(other), &places);
             let list = if is_hidden {
                 &mut namesakes.hides
             } else {
@@ -76,20 +85,25 @@ pub(super) fn of(
     found.collect()
 }
 
-/// A skill's rank: the number of its place, and its path, which counts within a place. The lowest one holds the name.
-type Rank = (usize, PathBuf);
+/// A skill's rank: the number of its place, and its path as a text, which counts within a place. The lowest one holds the
+/// name.
+type Rank = (usize, String);
 
 fn rank(folder: &Path, places: &[Place]) -> Option<Rank> {
     let mut places = places.iter();
     let at = places.position(|place| folder.starts_with(disk::real_outside(&place.path)))?;
-    Some((at, folder.to_owned()))
+    Some((at, text(folder)))
 }
 
 /// The rank of a skill of the library. Those of other servers come last.
 fn rank_of(skill: &Skill, folder: &Path, places: &[Place]) -> Rank {
     let mut list = places.iter();
     let at = list.position(|place| place.id.as_ref() == &*skill.source);
-    (at.unwrap_or(usize::MAX), folder.to_owned())
+    (at.unwrap_or(usize::MAX), text(folder))
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// The folders that a skill goes to.
