@@ -28,19 +28,19 @@ const MAX_NAME: usize = 100;
 /// something to a shell, a registry of its own, a server of this machine.
 pub(super) fn read(entry: &Value) -> Option<PluginElsewhere> {
     let name = entry.get("name")?.as_str()?.to_owned();
-    let named = Named::of(entry.get("source")?)?;
-    let source = named.words();
+    let place = SourceEntry::of(entry.get("source")?)?;
+    let source = place.words();
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "._-/:@#+^~".contains(character);
     let is_typed = !source.starts_with(['-', '~', '#']) && source.chars().all(is_plain);
     let is_name = !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain);
     let read = Source::parse(&source, Path::new("/"), None).ok()?;
-    (is_typed && is_name && named.is_meant_by(&read)).then_some(PluginElsewhere { name, source })
+    (is_typed && is_name && place.is_meant_by(&read)).then_some(PluginElsewhere { name, source })
 }
 
 /// The source that an entry names.
 #[derive(Debug)]
-struct Named {
+struct SourceEntry {
     /// The package, or the repository.
     place: String,
     is_package: bool,
@@ -49,7 +49,7 @@ struct Named {
     version: Option<String>,
 }
 
-impl Named {
+impl SourceEntry {
     fn of(source: &Value) -> Option<Self> {
         // An empty member is like none; one of another type is an error.
         let member = |key| match source.get(key) {
