@@ -30,17 +30,8 @@ pub struct Cache {
     root: Root,
 }
 
-/// A file of a skill that is cached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CachedFile {
-    /// True if it is a program.
-    pub executable: bool,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
-
-/// The files of a skill, by their paths in it.
-pub type CachedFiles = BTreeMap<SkillPath, CachedFile>;
+/// The contents of a skill's files, by their paths in it.
+pub type CachedFiles = BTreeMap<SkillPath, Vec<u8>>;
 
 impl Cache {
     /// The cache of gongfu's home.
@@ -95,11 +86,7 @@ impl Cache {
             let is_same = executable == expected.executable
                 && bytes.len() as u64 == expected.size
                 && Digest::of(&bytes) == expected.digest;
-            if !is_same
-                || files
-                    .insert(path, CachedFile { executable, bytes })
-                    .is_some()
-            {
+            if !is_same || files.insert(path, bytes).is_some() {
                 return None;
             }
         }
@@ -122,8 +109,9 @@ impl Cache {
         into.dir().create_dir_all(below)?;
         let staged = into.path().join(below);
         let root = Root::open(&staged)?;
-        for (path, file) in files {
-            write_file(&root, &path, mode(file.executable), &file.bytes)?;
+        for (path, file) in &locked.files {
+            let bytes = files.get(path).map(Vec::as_slice).unwrap_or_default();
+            write_file(&root, path, ContentFile::mode(file.executable), bytes)?;
         }
         Ok(Some(staged))
     }
@@ -131,14 +119,18 @@ impl Cache {
     /// Removes the oldest skills above the limit, as far as it can: another process may do the same.
     fn prune(&self) {
         let entries = self.root.dir().entries();
-        let entries = entries.into_iter().flatten().flatten();
+        let entries: Vec<_> = entries.into_iter().flatten().flatten().collect();
+        let above = entries.len().saturating_sub(MAX_SKILLS);
+        if above == 0 {
+            return;
+        }
         let mut found: Vec<(SystemTime, OsString)> = entries
+            .iter()
             .filter_map(|entry| {
                 let modified = entry.metadata().ok()?.modified().ok()?;
                 Some((modified.into_std(), entry.file_name()))
             })
             .collect();
-        let above = found.len().saturating_sub(MAX_SKILLS);
         found.sort_unstable();
         for (_, name) in found.into_iter().take(above) {
             let _ = self.root.dir().remove_file(&name);
@@ -154,18 +146,10 @@ fn pack(skill: &StagedSkill, to: File) -> io::Result<()> {
         let content = staged.read(path, file.size)?;
         let mut header = tar::Header::new_gnu();
         header.set_size(content.bytes.len() as u64);
-        header.set_mode(mode(file.executable));
+        header.set_mode(ContentFile::mode(file.executable));
         archive.append_data(&mut header, path.as_str(), &content.bytes[..])?;
     }
     archive.into_inner()?.flush()
-}
-
-fn mode(executable: bool) -> u32 {
-    if executable {
-        ContentFile::PROGRAM
-    } else {
-        ContentFile::PLAIN
-    }
 }
 
 /// The name of a skill's file in the cache.

@@ -26,15 +26,19 @@ impl ContentFile {
 
     /// A file with the permissions that every user of the machine expects.
     pub fn new(size: u64, is_executable: bool) -> Self {
-        let mode = if is_executable {
+        Self {
+            size,
+            mode: Self::mode(is_executable),
+            is_link: false,
+        }
+    }
+
+    /// The permissions of a program, or of another file.
+    pub fn mode(is_executable: bool) -> u32 {
+        if is_executable {
             Self::PROGRAM
         } else {
             Self::PLAIN
-        };
-        Self {
-            size,
-            mode,
-            is_link: false,
         }
     }
 }

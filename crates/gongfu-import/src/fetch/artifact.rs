@@ -126,11 +126,7 @@ pub(super) fn document(bytes: Vec<u8>) -> Result<Files, ImportError> {
 }
 
 fn with_mode(file: ArchiveFile) -> (SkillPath, (Vec<u8>, u32)) {
-    let mode = if file.is_executable == Some(true) {
-        ContentFile::PROGRAM
-    } else {
-        ContentFile::PLAIN
-    };
+    let mode = ContentFile::mode(file.is_executable == Some(true));
     (file.path, (file.bytes, mode))
 }
 

@@ -49,11 +49,7 @@ pub fn write(home: &Home, temporary: &Root, out: &Path, site: &Site) -> Result<(
     };
     let mut tops = BTreeSet::new();
     for (path, file) in site {
-        let mode = if file.is_executable {
-            ContentFile::PROGRAM
-        } else {
-            ContentFile::PLAIN
-        };
+        let mode = ContentFile::mode(file.is_executable);
         let at =
             SkillPath::new(path).map_err(|why| unwritable(io::Error::other(why.to_string())))?;
         write_file(temporary, &at, mode, &file.bytes).map_err(unwritable)?;

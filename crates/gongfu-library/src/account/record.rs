@@ -136,14 +136,7 @@ mod digest_text {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
-        let text = String::deserialize(from)?;
-        let mut bytes = [0; 32];
-        let fits = text.len() == 64 && text.is_ascii();
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            let pair = text.get(2 * at..2 * at + 2).filter(|_| fits);
-            let read = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
-            *byte = read.ok_or_else(|| D::Error::custom("not a digest"))?;
-        }
-        Ok(Digest::from_bytes(bytes))
+        let digits = String::deserialize(from)?;
+        format!("sha256:{digits}").parse().map_err(D::Error::custom)
     }
 }

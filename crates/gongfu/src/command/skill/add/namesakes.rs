@@ -43,13 +43,17 @@ pub(super) fn of(
         return BTreeMap::new();
     };
     let places = parts.skills.places();
+    let roots = places.iter().map(|place| disk::real_outside(&place.path));
+    let roots: Vec<PathBuf> = roots.collect();
     // A project needs trust only once it has skills.
     let is_distrusted =
         goal.scope.kind == ScopeKind::Project && !parts.skills.trusts(&goal.scope.base);
     let found = staged.iter().filter_map(|skill| {
-        let own = folders(goal, skill);
-        // Where gongfu doesn't look, the new skill hides nothing.
         let mut named = library.named(&skill.found.name);
+        if named.is_empty() {
+            return None;
+        }
+        let own = folders(goal, skill);
         let real = |other: &Skill| disk::real_outside(Path::new(&other.path));
         let is_disabled = |other: &&Arc<Skill>| !other.enabled && own.contains(&real(other));
         if named.iter().any(is_disabled) {
@@ -57,7 +61,8 @@ pub(super) fn of(
             return None;
         }
         named.retain(|other| other.enabled && !own.contains(&real(other)));
-        let ranks = own.iter().filter_map(|folder| rank(folder, &places));
+        // Where gongfu doesn't look, the new skill hides nothing.
+        let ranks = own.iter().filter_map(|folder| rank(folder, &roots));
         let (mut at, path) = ranks.min()?;
         let is_last = places
             .get(at)
@@ -89,9 +94,8 @@ pub(super) fn of(
 /// name.
 type Rank = (usize, String);
 
-fn rank(folder: &Path, places: &[Place]) -> Option<Rank> {
-    let mut places = places.iter();
-    let at = places.position(|place| folder.starts_with(disk::real_outside(&place.path)))?;
+fn rank(folder: &Path, roots: &[PathBuf]) -> Option<Rank> {
+    let at = roots.iter().position(|root| folder.starts_with(root))?;
     Some((at, text(folder)))
 }
 

@@ -232,7 +232,7 @@ impl<'a> Version<'a> {
                 Some((content.is_cut(), content.bytes))
             }
             Self::Cached(files) => {
-                let bytes = &files.get(&path)?.bytes;
+                let bytes = files.get(&path)?;
                 Some((bytes.len() as u64 > MAX_TEXT, bytes.clone()))
             }
             Self::Missing => None,
